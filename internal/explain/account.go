@@ -202,7 +202,7 @@ func (s *scene) stateOf(a, b obs, queued bool) state {
 	behindOf := func(held float64) bool {
 		return deep >= queuedPath && queued && !s.ownBurst(held, (c.RTT-s.minRTT).Seconds(), swing(c, s.minRTT))
 	}
-	behindWindow, behindBuffer := behindOf(sndWnd(b)), behindOf(float64(c.SndBuf))
+	behindWindow, behindBuffer := behindOf(sndWnd(b)), behindOf(float64(max(c.SndBuf, c.WmemQueued)))
 	chrono := func(x, y int64, least float64) bool {
 		return has(c, infoChrono) && float64(y-x) >= least*float64(dt)
 	}

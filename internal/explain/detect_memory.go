@@ -57,8 +57,16 @@ func (s *scene) memoryOf(v *hostView) *memory {
 	if v == s.reader && s.rcv != nil {
 		m.roomy = v.snmp["TcpExt.PruneCalled"] >= prunes && float64(s.rcv.last.RcvBuf) >= m.wanted && s.rcv.queued < queuedShare
 	}
-	m.cut = v == s.sender && s.snd != nil && s.snd.overBuffer >= overBuffer
+	m.cut = v == s.sender && s.snd != nil && s.snd.overBuffer >= overBuffer && !s.bufferAtLimit()
 	return m
+}
+
+// bufferAtLimit: the send buffer is as large as tcp_wmem lets it grow, so that nothing holds it below
+// that. More than it holds may be queued all the same: what sendfile(2) adds at a time is of the file's
+// pages, however large they are.
+func (s *scene) bufferAtLimit() bool {
+	max, ok := thirdOf(s.c.Sender, wmemSetting)
+	return ok && float64(s.snd.last.SndBuf) >= nearLimit*float64(max)
 }
 
 // short: the kernel came under pressure, or its level is below what the path needs and

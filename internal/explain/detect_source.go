@@ -51,7 +51,7 @@ func (s *scene) bufferIsFull() bool {
 // congestion window tells.
 func seeSendBuffer(s *scene) *finding {
 	v := s.snd
-	if v == nil || s.behindQueue(float64(v.last.SndBuf)) || s.carries(calc.SendShare*float64(v.last.SndBuf)) {
+	if v == nil || s.behindQueue(v.takesIn()) || s.carries(calc.SendShare*v.takesIn()) {
 		return nil
 	}
 	quiet := s.nothingWaits() && s.bufferIsFull()
@@ -70,11 +70,10 @@ func seeSendBuffer(s *scene) *finding {
 
 // sendCause finds who fixed the size of the send buffer.
 func sendCause(s *scene) cause {
-	max, ok := thirdOf(s.c.Sender, wmemSetting)
-	switch {
+	switch _, ok := thirdOf(s.c.Sender, wmemSetting); {
 	case !ok:
 		return causeUnknown
-	case float64(s.snd.last.SndBuf) >= nearLimit*float64(max):
+	case s.bufferAtLimit():
 		return causeSysctl
 	case capped(s.c.Sender, wmemMaxSetting, s.snd.last.SndBuf):
 		return causeCapped

@@ -85,3 +85,19 @@ func TestAFullWindowNearTheCeiling(t *testing.T) {
 		}
 	}
 }
+
+// A program that sends a file's pages queues more than the send buffer is set to, at once in each round
+// trip: the queue that this makes is its own.
+func TestBurstOfMoreThanTheBuffer(t *testing.T) {
+	least := 30 * time.Millisecond
+	o := model.Conn{RTT: 46 * time.Millisecond, RTTVar: 5 * time.Millisecond}
+	v := &sndView{queue: ratio(o.RTT.Seconds(), least.Seconds()), swing: swing(o, least), minRTT: least, last: model.Conn{SndBuf: 256 << 10}}
+	s := &scene{ceiling: 188e6, minRTT: least, snd: v}
+	if !s.behindQueue(v.takesIn()) {
+		t.Errorf("what a buffer of %s holds does not wait for 16 ms at 188 Mbit/s", size(v.takesIn()))
+	}
+	v.overBuffer = 2.5
+	if s.behindQueue(v.takesIn()) {
+		t.Errorf("%s take 28 ms there, half of it on average", size(v.takesIn()))
+	}
+}

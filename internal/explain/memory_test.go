@@ -64,15 +64,21 @@ func TestMemoryLimitAboveTheSocket(t *testing.T) {
 		moves  int64 // of sndbuf, a sample
 		want   bool
 		most   float64
+		wmem   string
 	}{
-		{"nothing of it", 6 << 20, 0, 2 << 20, 4 << 20, 0, false, 0},
-		{"cut short beside room", 6 << 20, 3, 2 << 20, 4 << 20, 0, true, memoryGuess},
-		{"cut short, and the buffer is small", 64 << 10, 3, 2 << 20, 4 << 20, 0, false, 0},
-		{"a send buffer held down", 6 << 20, 0, 700 << 10, 140 << 10, 512, true, memoryGuess},
-		{"one that stays, which a program may have set", 6 << 20, 0, 700 << 10, 140 << 10, 0, true, tossUpCap},
-		{"a packet beyond a small buffer", 6 << 20, 0, 80 << 10, 16 << 10, 0, false, 0},
+		{"as large as tcp_wmem lets it grow", 6 << 20, 0, 700 << 10, 256 << 10, 0, false, 0, "4096 16384 262144"},
+		{"smaller than tcp_wmem lets it grow", 6 << 20, 0, 700 << 10, 256 << 10, 0, true, tossUpCap, "4096 16384 4194304"},
+		{"nothing of it", 6 << 20, 0, 2 << 20, 4 << 20, 0, false, 0, ""},
+		{"cut short beside room", 6 << 20, 3, 2 << 20, 4 << 20, 0, true, memoryGuess, ""},
+		{"cut short, and the buffer is small", 64 << 10, 3, 2 << 20, 4 << 20, 0, false, 0, ""},
+		{"a send buffer held down", 6 << 20, 0, 700 << 10, 140 << 10, 512, true, memoryGuess, ""},
+		{"one that stays, which a program may have set", 6 << 20, 0, 700 << 10, 140 << 10, 0, true, tossUpCap, ""},
+		{"a packet beyond a small buffer", 6 << 20, 0, 80 << 10, 16 << 10, 0, false, 0, ""},
 	} {
-		k.rcvbuf, k.sndbufSz = tc.rcvbuf, tc.sndbuf
+		k.rcvbuf, k.sndbufSz, k.settings = tc.rcvbuf, tc.sndbuf, nil
+		if tc.wmem != "" {
+			k.settings = map[string]string{wmemSetting: tc.wmem}
+		}
 		c := k.build()
 		for i := range c.Sender.Samples {
 			c.Sender.Samples[i].Conns[0].WmemQueued = tc.queued

@@ -101,7 +101,7 @@ func (s *scene) readSocket(id model.Sign) signal {
 		full := s.windowBound() && !s.behindQueue(v.wndMid) && !s.carries(v.wndMid)
 		return s.reads(full, "data in flight fills %s of the advertised window of %s", pct(v.window), size(v.wndMid))
 	case model.BufferFull:
-		small := !s.behindQueue(float64(v.last.SndBuf)) && !s.carries(calc.SendShare*float64(v.last.SndBuf))
+		small := !s.behindQueue(v.takesIn()) && !s.carries(calc.SendShare*v.takesIn())
 		full := v.sndbuf >= sndbufShare || s.nothingWaits() && s.bufferIsFull()
 		return s.reads(small && full, "the send queue fills %s of the send buffer of %s", pct(v.fillMid), size(float64(v.last.SndBuf)))
 	case model.NothingToSend:
@@ -117,7 +117,7 @@ func (s *scene) readSocket(id model.Sign) signal {
 		}
 		// Behind a queue a full window or buffer only bounds how much stands in it.
 		behind := s.windowBound() && s.behindQueue(v.wndMid) ||
-			(v.sndbuf >= sndbufShare || s.bufferIsFull()) && s.behindQueue(float64(v.last.SndBuf))
+			(v.sndbuf >= sndbufShare || s.bufferIsFull()) && s.behindQueue(v.takesIn())
 		return s.reads(v.inflight >= least || behind, "data in flight is %s of the congestion window", pct(v.inflight))
 	}
 	return signal{}

@@ -164,6 +164,10 @@ func chronographs(a, b model.Conn, dur time.Duration) (rwnd, sndbuf, busy float6
 	return of(a.RwndLimited, b.RwndLimited), of(a.SndbufLimited, b.SndbufLimited), of(a.Busy, b.Busy)
 }
 
+// takesIn is how many bytes the send buffer takes in: what it is set to, and more where more is queued, as
+// by a program that sends a file's pages.
+func (v *sndView) takesIn() float64 { return float64(v.last.SndBuf) * max(1, v.overBuffer) }
+
 // levels fills the features that are levels at each sample.
 func (v *sndView) levels(os []obs) {
 	two := func(c model.Conn) int64 { return 2 * int64(max(c.SndMSS, 1)) }

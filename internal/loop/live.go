@@ -32,8 +32,10 @@ const (
 	turn = time.Minute
 	// slowTurn is how long one may last that is read seldom, of which nobody keeps samples.
 	slowTurn = 10 * time.Minute
-	// refresh is how often the facts of a host are read again.
+	// refresh is how often the facts of a host are read again, soonest how long after the last time
+	// where a path gives another finding: what changed it may be a setting.
 	refresh = 30 * time.Second
+	soonest = 5 * time.Second
 )
 
 // LiveAgent is what a live view asks of a host.
@@ -103,7 +105,7 @@ func (l *Live) Run(ctx context.Context) error {
 	defer cancel()
 	l.began, l.paths, l.glances = l.Now(), map[[2]int]*watch.Path{}, map[[2]int]*glance{}
 	for _, e := range l.Ends {
-		x := &liveEnd{LiveEnd: e, queues: l.Queues, done: make(chan struct{}), now: l.elapsed, paced: make(chan struct{}, 1)}
+		x := &liveEnd{LiveEnd: e, queues: l.Queues, done: make(chan struct{}), now: l.elapsed, paced: make(chan struct{}, 1), doubted: make(chan struct{}, 1)}
 		x.every.Store(int64(l.slowest()))
 		x.window.Span, x.window.Counters = l.Window, explain.Counters()
 		l.ends = append(l.ends, x)
@@ -156,7 +158,12 @@ func (l *Live) look() []watch.Picture {
 	show := func(key [2]int, name string, j watch.Judgement, of ...watch.Host) {
 		l.noteLate(key, j, now)
 		p := l.path(key, name)
-		out = append(out, p.Step(now, l.Window, l.settle(key, p, j), of))
+		x := p.Step(now, l.Window, l.settle(key, p, j), of)
+		if least, _ := l.densities(key); x.FoundTimes == 1 && least >= closely {
+			l.ends[key[0]].doubt()
+			l.ends[key[1]].doubt()
+		}
+		out = append(out, x)
 	}
 	switch {
 	case l.Apart || len(l.ends) == 1:

@@ -75,6 +75,7 @@ type liveEnd struct {
 	reached bool
 	every   atomic.Int64  // nanoseconds between two samples
 	paced   chan struct{} // gets a token when every is another
+	doubted chan struct{} // gets a token when the facts are to be read again
 	wish    time.Duration // how often it should be read from now on; 0: as seldom as any
 	// tuned is the journal as it was with the facts, marks what changed since the last picture.
 	tuned   []tune.Entry
@@ -151,6 +152,8 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 			return true, cmp.Or(err, errGone)
 		case <-look.C:
 			err = e.look(ctx, agent)
+		case <-e.doubted:
+			err = e.look(ctx, agent)
 		case <-e.paced:
 			stop, err = e.anew(ctx, agent, stop)
 		case <-again.C:
@@ -184,6 +187,17 @@ func (e *liveEnd) anew(ctx context.Context, agent LiveAgent, stop func() ([]mode
 }
 
 var errGone = errors.New("the agent ended")
+
+// doubt has the host's facts read again unless they just were.
+func (e *liveEnd) doubt() {
+	if e.facts == nil || e.now()-e.factsAt < soonest {
+		return
+	}
+	select {
+	case e.doubted <- struct{}{}:
+	default: // they are about to be
+	}
+}
 
 // look passes on the host's facts.
 func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {

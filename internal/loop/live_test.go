@@ -377,3 +377,27 @@ func TestLateIsNotGone(t *testing.T) {
 		}
 	}
 }
+
+// A path that gives another finding has the facts of its hosts read again, once, and not where they
+// just were or never were.
+func TestDoubtReadsTheFactsAgain(t *testing.T) {
+	var now time.Duration
+	e := &liveEnd{now: func() time.Duration { return now }, doubted: make(chan struct{}, 1)}
+	asked := func(want int) {
+		t.Helper()
+		e.doubt()
+		e.doubt()
+		if got := len(e.doubted); got != want {
+			t.Errorf("after %v %d asked, want %d", now, got, want)
+		}
+	}
+	asked(0) // the session's first is on its way
+	e.add(arrival{facts: &model.Facts{}, at: now})
+	now = soonest - 1
+	asked(0)
+	now = soonest
+	asked(1)
+	<-e.doubted
+	e.add(arrival{facts: &model.Facts{}, at: now})
+	asked(0)
+}

@@ -73,6 +73,11 @@ func (e *childError) Error() string { return fmt.Sprintf("exit code %d", e.code)
 // Run executes one command line and returns the exit code. Errors are printed
 // to stderr as one line that begins with "linerate: ".
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return RunOn(ctx, reach.ThisHost{}, args, stdin, stdout, stderr)
+}
+
+// RunOn is Run where local stands for this host's system and shell, such as a fake's in tests.
+func RunOn(ctx context.Context, local reach.ThisHost, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	self, err := os.Executable()
 	if err != nil && !roles.Nameless(args) {
 		fmt.Fprintf(stderr, "linerate: find own binary: %v; see that /proc is mounted and readable\n", err)
@@ -81,7 +86,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	sites := &reach.Sites{}
 	defer sites.Close()
 	env := &environment{
-		Env: app.Env{Self: []string{self}, Build: version().String(), Getenv: os.Getenv, Now: time.Now, Sites: sites},
+		Env: app.Env{Self: []string{self}, Build: version().String(), Getenv: os.Getenv, Now: time.Now, Sites: sites, Local: local},
 		in:  stdin, out: document.NewScreen(stdout), err: document.NewScreen(stderr),
 	}
 	env.color, env.width = terminal(stdout, env.Getenv)

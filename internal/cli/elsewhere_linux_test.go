@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,13 @@ import (
 
 	"linerate/internal/reach"
 )
+
+// runOn is a command's end and what it said on a host of another system.
+func runOn(goos, line string) (code int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	code = RunOn(context.Background(), reach.ThisHost{GOOS: goos}, strings.Fields(line), strings.NewReader(""), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
 
 // everywhere are the commands that a system other than Linux has too: they need nothing of the
 // host, or its own shell, or what Go offers on all systems.
@@ -62,7 +71,7 @@ func TestLinuxCommandsSayWhereTheyWork(t *testing.T) {
 			if line == "" {
 				line = o.command
 			}
-			code, out, errs := runOn(reach.ThisHost{GOOS: goos}, strings.Fields(line)...)
+			code, out, errs := runOn(goos, line)
 			said := strings.Join(strings.Fields(errs), " ")
 			want := "linerate: linerate " + o.command + " does not work on " + systemName(goos) + ": "
 			if code != ExitFailed || out != "" || !strings.HasPrefix(said, want) || strings.Count(said, ". ") != 1 || !strings.Contains(said, "Linux") {
@@ -71,7 +80,7 @@ func TestLinuxCommandsSayWhereTheyWork(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"watch --replay nowhere", "guide audit --root /nowhere", "explain site:nowhere/a site:nowhere/b"} {
-		if _, out, errs := runOn(reach.ThisHost{GOOS: "windows"}, strings.Fields(line)...); strings.Contains(out+errs, "does not work on") {
+		if _, out, errs := runOn("windows", line); strings.Contains(out+errs, "does not work on") {
 			t.Errorf("%s looks at nothing here, and is refused: %s", line, errs)
 		}
 	}

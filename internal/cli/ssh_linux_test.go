@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,82 +11,21 @@ import (
 	"linerate/internal/host"
 	"linerate/internal/lab"
 	"linerate/internal/lab/labtest"
+	"linerate/internal/lab/sshtest"
 	"linerate/internal/loop"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
-// sshInLab starts a real sshd in server1, with configuration and keys of its
-// own, and returns the ssh command that reaches it from client1.
+// sshInLab starts a real sshd in server1 and returns the ssh command that reaches it from client1.
 func sshInLab(t testing.TB, l *lab.Lab) []string {
 	t.Helper()
-	labtest.Needs(t, "sshd", "ssh", "ssh-keygen")
-	if err := os.Mkdir("/run/sshd", 0o755); err == nil { // sshd will not start without
-		t.Cleanup(func() { _ = os.Remove("/run/sshd") }) // another test may use it by now
-	}
-	dir, addr := t.TempDir(), l.Addr("server1").String()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, key := range []string{"host_key", "user_key"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", filepath.Join(dir, key)).CombinedOutput(); err != nil {
-			t.Fatalf("ssh-keygen: %v\n%s", err, out)
-		}
-	}
-	pub, err := os.ReadFile(filepath.Join(dir, "host_key.pub"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("known_hosts", addr+" "+string(pub))
-	write("sshd_config", fmt.Sprintf("ListenAddress %s\nHostKey %[2]s/host_key\nAuthorizedKeysFile %[2]s/user_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv TMPDIR=%[2]s %[3]s=1\n", addr, dir, asProgram))
-	write("ssh_config", fmt.Sprintf("Host *\n  User root\n  IdentityFile %[1]s/user_key\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %[1]s/known_hosts\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n  %[2]s\n", dir, labtest.KeyExchange))
-	serveSSH(t, append(l.Enter("server1"), "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config")))
-	return append(l.Enter("client1"), "/usr/bin/ssh", "-F", filepath.Join(dir, "ssh_config"))
-}
-
-// serveSSH runs sshd and returns once it listens.
-func serveSSH(t testing.TB, argv []string) {
-	t.Helper()
-	cmd := exec.Command(argv[0], argv[1:]...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // killed, by design
-	})
-	listening := make(chan string, 1)
-	go func() {
-		var said bytes.Buffer
-		b := make([]byte, 4096)
-		for {
-			n, err := stderr.Read(b)
-			said.Write(b[:n])
-			if strings.Contains(said.String(), "Server listening") || err != nil {
-				listening <- said.String()
-				break
-			}
-		}
-		for { // keep the pipe empty
-			if _, err := stderr.Read(b); err != nil {
-				return
-			}
-		}
-	}()
-	select {
-	case said := <-listening:
-		if !strings.Contains(said, "Server listening") {
-			t.Fatalf("sshd: %s", said)
-		}
-	case <-time.After(20 * time.Second):
-		t.Fatal("sshd does not listen after 20 s")
-	}
+	dir := t.TempDir()
+	config := sshtest.Server{
+		Dir: dir, Addr: l.Addr("server1").String(), Port: 2222, Enter: l.Enter("server1"),
+		Env: "TMPDIR=" + dir + " " + asProgram + "=1",
+	}.Start(t)
+	return append(l.Enter("client1"), "/usr/bin/ssh", "-F", config)
 }
 
 // One end is reached by the system's ssh over the emulated link, the other by

@@ -1,10 +1,8 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -15,90 +13,33 @@ import (
 	"time"
 
 	"linerate/internal/lab/labtest"
+	"linerate/internal/lab/sshtest"
 	"linerate/internal/load"
 	"linerate/internal/measure"
 )
 
-// sshd is a real OpenSSH server on loopback, with a configuration, host key
-// and authorised key of its own. No file of the machine's ssh is read or
-// written.
+// sshd is a real OpenSSH server on loopback.
 type sshd struct {
-	dir    string
+	dir    string // HOME of what runs there
 	config string // of the client
 	tmp    string // $TMPDIR of what runs there
 }
 
-const sshdPath = "/usr/sbin/sshd"
-
 func startSSHD(t *testing.T, setEnv ...string) *sshd {
 	t.Helper()
-	labtest.Needs(t, "sshd", "ssh", "ssh-keygen")
-	if os.Getuid() == 0 {
-		// As root, sshd will not start without its empty directory, which
-		// the service manager makes where sshd is a service.
-		if err := os.Mkdir("/run/sshd", 0o755); err == nil {
-			t.Cleanup(func() { os.Remove("/run/sshd") })
-		}
-	}
 	s := &sshd{dir: t.TempDir()}
 	s.tmp = filepath.Join(s.dir, "tmp")
 	if err := os.Mkdir(s.tmp, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"host_key", "user_key"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", s.dir+"/"+key).CombinedOutput(); err != nil {
-			t.Fatalf("ssh-keygen: %v\n%s", err, out)
-		}
-	}
-	port := freePort(t)
-	s.configure(t, port, strings.Join(setEnv, " "))
-	s.serve(t, port)
+	env := append([]string{"HOME=" + s.dir, "TMPDIR=" + s.tmp}, setEnv...)
+	s.config = sshtest.Server{Dir: s.dir, Env: strings.Join(env, " ")}.Start(t)
 	if os.Getuid() != 0 {
 		if out, err := exec.Command("ssh", "-F", s.config, "server1", "true").CombinedOutput(); err != nil {
 			t.Skipf("user %s cannot log in by ssh, whatever the configuration (a locked account, or no shell): run as another, or as root: %s", userName(t), out)
 		}
 	}
 	return s
-}
-
-func (s *sshd) configure(t *testing.T, port int, setEnv string) {
-	t.Helper()
-	s.write(t, "sshd_config", fmt.Sprintf(`ListenAddress 127.0.0.1:%d
-HostKey %[2]s/host_key
-AuthorizedKeysFile %[2]s/user_key.pub
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-PermitRootLogin prohibit-password
-PidFile none
-SetEnv HOME=%[2]s TMPDIR=%[2]s/tmp %[3]s
-`, port, s.dir, setEnv))
-	pub, err := os.ReadFile(s.dir + "/host_key.pub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.write(t, "known_hosts", fmt.Sprintf("[127.0.0.1]:%d %s", port, pub))
-	s.config = s.write(t, "ssh_config", fmt.Sprintf(`Host *
-  HostName 127.0.0.1
-  Port %d
-  User %[3]s
-  IdentityFile %[2]s/user_key
-  IdentitiesOnly yes
-  IdentityAgent none
-  UserKnownHostsFile %[2]s/known_hosts
-  GlobalKnownHostsFile /dev/null
-  StrictHostKeyChecking yes
-  %[4]s
-`, port, s.dir, userName(t), labtest.KeyExchange))
-}
-
-func (s *sshd) write(t *testing.T, name, text string) string {
-	t.Helper()
-	p := filepath.Join(s.dir, name)
-	if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 // userName is who runs the test: the one user whom sshd can log in without
@@ -110,41 +51,6 @@ func userName(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return u.Username
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port
-}
-
-func (s *sshd) serve(t *testing.T, port int) {
-	t.Helper()
-	var said bytes.Buffer
-	cmd := exec.Command(sshdPath, "-D", "-e", "-f", s.dir+"/sshd_config")
-	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-		if t.Failed() {
-			t.Logf("sshd said:\n%s", said.String())
-		}
-	})
-	for end := time.Now().Add(bound); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			c.Close()
-			return
-		}
-	}
-	t.Fatal("sshd does not listen")
 }
 
 func (s *sshd) ssh(t *testing.T) Ssh {

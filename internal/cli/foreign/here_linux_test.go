@@ -1,4 +1,4 @@
-package cli
+package foreign
 
 import (
 	"bytes"
@@ -10,26 +10,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"linerate/internal/app"
+	"linerate/internal/cli"
 	"linerate/internal/lab/labtest"
 	"linerate/internal/reach"
-	"linerate/internal/report/document"
 	"linerate/internal/systems/fake"
 	"linerate/internal/systems/fake/winhost"
 )
 
-// runOn is runHere on a host of another system, whose shell is a fake's.
+// runOn runs a command on a host of another system, whose shell is a fake's.
 func runOn(local reach.ThisHost, args ...string) (code int, out, errs string) {
 	var stdout, stderr bytes.Buffer
-	env := &environment{
-		Env: app.Env{Self: []string{"/nowhere/linerate"}, Getenv: os.Getenv, Now: time.Now, Sites: &reach.Sites{}, Local: local},
-		in:  strings.NewReader(""), out: document.NewScreen(&stdout), err: document.NewScreen(&stderr),
-	}
-	root := rootCommand(env)
-	root.SetArgs(args)
-	code = exitCode(context.Background(), env, root.ExecuteContext(context.Background()))
+	code = cli.RunOn(context.Background(), local, args, strings.NewReader(""), &stdout, &stderr)
 	return code, stdout.String(), stderr.String()
 }
 
@@ -131,8 +123,7 @@ func TestAnotherUnixReadsItself(t *testing.T) {
 }
 
 func TestAnotherUnixChangesItself(t *testing.T) {
-	labtest.Needs(t, "unshare", "mount")
-	needRoot(t)
+	labtest.Needs(t, labtest.Root, labtest.Namespaces, "unshare", "mount")
 	here := unixHere(t, "freebsd", "freebsd", "")
 	hasAll(t, said(t, here, 0, "tune", "apply", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "--confirm-within", "2m"), "1 → 0", "applied: yes")
 	hasAll(t, said(t, here, 0, "tune", "confirm"), "1 of its changes are in force")

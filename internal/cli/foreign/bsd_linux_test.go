@@ -1,4 +1,4 @@
-package cli
+package foreign
 
 import (
 	"os"
@@ -47,22 +47,6 @@ func TestFreeBSDOverSSH(t *testing.T) {
 	hasAll(t, h.ran(t, 2, "tune", "apply", "freenas", "--set", "freebsd.nfsd.threads=128", "--persist"), "there by hand")
 	hasAll(t, h.ran(t, 0, "tune", "script", "freenas", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/sysctl.conf", "from='unset'")
 	leftNothing(t, h.tmp)
-}
-
-// sets are values of --set.
-func sets(values ...string) []string {
-	var out []string
-	for _, v := range values {
-		out = append(out, "--set", v)
-	}
-	return out
-}
-
-func leftNothing(t *testing.T, dir string) {
-	t.Helper()
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
 }
 
 func TestMacOSOverSSH(t *testing.T) {

@@ -61,8 +61,7 @@ func TestPowerLossAtEveryPointOfACopy(t *testing.T) {
 	if _, err := uml.Find("/"); err != nil {
 		t.Skip(err)
 	}
-	binary := filepath.Join(t.TempDir(), "linerate")
-	asUsersHaveIt(t, binary)
+	binary := asUsersHaveIt(t)
 	const tries = 3
 	for try := range tries {
 		data, log := logged(t, binary, src)

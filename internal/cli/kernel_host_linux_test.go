@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,12 +35,7 @@ func onKernelHost(t *testing.T, topo, host string, scripts ...string) string {
 			t.Error(err)
 		}
 	}()
-	binary := filepath.Join(dir, "linerate")
-	build := exec.Command("go", "build", "-o", binary, "linerate/cmd/linerate")
-	build.Env = append(build.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	binary := asUsersHaveIt(t)
 	net, err := topology.Find(topo)
 	if err == nil {
 		net, err = net.WithKinds(map[string]topology.Kind{host: topology.Kernel})

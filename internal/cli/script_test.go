@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -79,31 +80,40 @@ func TestMachines(t *testing.T) {
 	if _, err := uml.Find("/"); err != nil {
 		t.Skip(err)
 	}
-	dir := t.TempDir()
-	asUsersHaveIt(t, filepath.Join(dir, "linerate"))
+	users := asUsersHaveIt(t)
 	p := scripts(t, "testdata/machines")
 	with := p.Setup
 	p.Setup = func(e *testscript.Env) error {
-		e.Setenv("PATH", dir+string(filepath.ListSeparator)+e.Getenv("PATH"))
-		e.Setenv("LINERATE", filepath.Join(dir, "linerate")) // inside of hosts, which see this tree
+		e.Setenv("PATH", filepath.Dir(users)+string(filepath.ListSeparator)+e.Getenv("PATH"))
+		e.Setenv("LINERATE", users) // inside of hosts, which see this tree
 		return with(e)
 	}
 	testscript.Run(t, p)
 }
 
-// asUsersHaveIt builds the program.
-func asUsersHaveIt(t *testing.T, path string) {
-	t.Helper()
-	build(t, path, "linerate/cmd/linerate")
-}
+// usersIsBuilt is held by the test that builds it.
+var usersIsBuilt sync.Mutex
 
-func build(t *testing.T, path, what string) {
+// asUsersHaveIt is the program as it is built for users. It is built once, in a directory beside
+// the one that scripts run, and goes with that.
+func asUsersHaveIt(t *testing.T) string {
 	t.Helper()
-	build := exec.Command("go", "build", "-o", path, what)
+	usersIsBuilt.Lock()
+	defer usersIsBuilt.Unlock()
+	scripts, err := exec.LookPath("linerate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(filepath.Dir(scripts), "users", "linerate")
+	if _, err := os.Stat(exe); err == nil {
+		return exe
+	}
+	build := exec.Command("go", "build", "-ldflags=-s", "-o", exe, "linerate/cmd/linerate")
 	build.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v: %s", what, err, out)
+		t.Fatalf("build linerate: %v: %s", err, out)
 	}
+	return exe
 }
 
 func scripts(t *testing.T, dir string) testscript.Params {

@@ -35,7 +35,7 @@ func onKernelHost(t *testing.T, topo, host string, scripts ...string) string {
 			t.Error(err)
 		}
 	}()
-	binary := asUsersHaveIt(t)
+	binary := built.Program(t, "linerate", "linerate/cmd/linerate")
 	net, err := topology.Find(topo)
 	if err == nil {
 		net, err = net.WithKinds(map[string]topology.Kind{host: topology.Kernel})

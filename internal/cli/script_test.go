@@ -10,13 +10,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"linerate/internal/lab"
+	"linerate/internal/lab/buildtest"
 	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/uml"
 )
@@ -26,12 +26,6 @@ import (
 const asProgram = "LINERATE_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if role := os.Getenv(copyRole); role != "" && len(os.Args) == 1 {
-		if err := plainCopy(role); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	if how := os.Getenv(hostileRole); how != "" {
 		if err := hostileAgent(how, os.Args); err != nil {
 			os.Exit(1)
@@ -72,6 +66,9 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, scripts(t, "testdata/script"))
 }
 
+// built is linerate as users have it.
+var built buildtest.Once
+
 // Hosts with kernels of their own run linerate as it is built for users: a test
 // program with the race detector has no room in a User-Mode Linux process.
 func TestMachines(t *testing.T) {
@@ -80,7 +77,7 @@ func TestMachines(t *testing.T) {
 	if _, err := uml.Find("/"); err != nil {
 		t.Skip(err)
 	}
-	users := asUsersHaveIt(t)
+	users := built.Program(t, "linerate", "linerate/cmd/linerate")
 	p := scripts(t, "testdata/machines")
 	with := p.Setup
 	p.Setup = func(e *testscript.Env) error {
@@ -89,31 +86,6 @@ func TestMachines(t *testing.T) {
 		return with(e)
 	}
 	testscript.Run(t, p)
-}
-
-// usersIsBuilt is held by the test that builds it.
-var usersIsBuilt sync.Mutex
-
-// asUsersHaveIt is the program as it is built for users. It is built once, in a directory beside
-// the one that scripts run, and goes with that.
-func asUsersHaveIt(t *testing.T) string {
-	t.Helper()
-	usersIsBuilt.Lock()
-	defer usersIsBuilt.Unlock()
-	scripts, err := exec.LookPath("linerate")
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe := filepath.Join(filepath.Dir(scripts), "users", "linerate")
-	if _, err := os.Stat(exe); err == nil {
-		return exe
-	}
-	build := exec.Command("go", "build", "-ldflags=-s", "-o", exe, "linerate/cmd/linerate")
-	build.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build linerate: %v: %s", err, out)
-	}
-	return exe
 }
 
 func scripts(t *testing.T, dir string) testscript.Params {

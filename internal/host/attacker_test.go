@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"linerate/internal/host/delta"
+	"linerate/internal/lab/labtest"
 )
 
 // attacker is an agent that introduces itself as any other and then attacks. It answers the
@@ -141,7 +142,7 @@ func attackNow(w io.Writer, attack string, id int, method string) {
 		}
 	case attack == "bombs" && method == methodSample.name:
 		answer(w, id, `{"id":7}`)
-		for n := range 60 {
+		for n := range 60 / labtest.Every(6) {
 			pushBatch(w, bomb(n))
 			pushBatch(w, batchPush{ID: 7, N: n, Count: 1, Fresh: true, Bytes: 1 << 40, Data: []byte("x")})
 			pushBatch(w, batchPush{ID: 7, N: n, Count: 1, Bytes: 1})

@@ -175,14 +175,12 @@ func follows(t *testing.T, h *working, seconds int) (out told) {
 // While nobody looks at a host, none of its samples takes more than BriefBytes on its way, however many
 // cores it has; what is left out of one is in another soon, and nothing is told that was not so.
 func TestABriefSampleIsBrief(t *testing.T) {
-	for i, c := range []struct {
+	labtest.OneGoroutine(t)
+	for _, c := range []struct {
 		cores, nics, conns int
 		within             time.Duration // each core is told
 	}{{4, 1, 2, time.Second}, {16, 2, 2, time.Second}, {64, 4, 2, 5 * time.Second}, {128, 6, 2, 10 * time.Second}, {256, 8, 2, 15 * time.Second},
 		{4, 1, 16, 5 * time.Second}, {16, 2, 8, 5 * time.Second}, {64, 4, 16, 15 * time.Second}, {16, 2, 100, time.Hour}} {
-		if i%labtest.Every(4) != 0 {
-			continue
-		}
 		got := follows(t, newWorking(c.cores, c.nics, c.conns), 90)
 		t.Logf("%d cores, %d interfaces, %d connections: %+v", c.cores, c.nics, c.conns, got)
 		if got.most > BriefBytes && c.conns <= 16 || got.first > 30e3 || got.longest > c.within {

@@ -2,15 +2,14 @@ package foreign
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
+	"linerate/internal/lab/buildtest"
 	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/sshtest"
 	"linerate/internal/systems/fake"
@@ -79,33 +78,12 @@ func hostBehindSSHD(t *testing.T, install func(dir, exe string) error, more, bef
 	return sshHost{tmp, t.TempDir(), ssh + ":" + os.Getenv("PATH")}
 }
 
-// fakehostIsBuilt is held by the test that builds it.
-var fakehostIsBuilt sync.Mutex
+// built is the program that a fake's commands are.
+var built buildtest.Once
 
-// fakehost is the program that a fake's commands are. It is built once, beside
-// linerate, and goes with it.
 func fakehost(t *testing.T) string {
 	t.Helper()
-	fakehostIsBuilt.Lock()
-	defer fakehostIsBuilt.Unlock()
-	linerate, err := exec.LookPath("linerate")
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe := filepath.Join(filepath.Dir(linerate), "fakehost")
-	if _, err := os.Stat(exe); err == nil {
-		return exe
-	}
-	own := exe + "." + rand.Text() // other processes may build theirs at the same time
-	build := exec.Command("go", "build", "-o", own, "./testdata/fakehost")
-	build.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the programs of a host: %v: %s", err, out)
-	}
-	if err := os.Rename(own, exe); err != nil {
-		t.Fatal(err)
-	}
-	return exe
+	return built.Program(t, "fakehost", "./testdata/fakehost")
 }
 
 // sets are values of --set.

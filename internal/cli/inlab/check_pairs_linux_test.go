@@ -1,4 +1,4 @@
-package cli
+package inlab
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/cli"
 	"linerate/internal/kernel"
 	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
@@ -27,7 +28,7 @@ func (u labUser) checkPairs(t testing.TB, hosts ...string) report.Check {
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	var code *exec.ExitError
-	if err := cmd.Run(); err != nil && (!errors.As(err, &code) || code.ExitCode() != ExitFailed) {
+	if err := cmd.Run(); err != nil && (!errors.As(err, &code) || code.ExitCode() != cli.ExitFailed) {
 		t.Fatalf("%v: %s", err, said.String())
 	}
 	var c report.Check

@@ -1,4 +1,4 @@
-package cli
+package inlab
 
 import (
 	"bytes"
@@ -61,7 +61,7 @@ func TestPowerLossAtEveryPointOfACopy(t *testing.T) {
 	if _, err := uml.Find("/"); err != nil {
 		t.Skip(err)
 	}
-	binary := asUsersHaveIt(t)
+	binary := built.Program(t, "linerate", "linerate/cmd/linerate")
 	const tries = 3
 	for try := range tries {
 		data, log := logged(t, binary, src)

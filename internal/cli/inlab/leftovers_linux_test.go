@@ -1,6 +1,4 @@
-//go:build linux
-
-package cli
+package inlab
 
 import (
 	"fmt"

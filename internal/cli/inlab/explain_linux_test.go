@@ -1,4 +1,4 @@
-package cli
+package inlab
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/cli"
 	"linerate/internal/kernel"
 	"linerate/internal/lab"
 	"linerate/internal/lab/labtest"
@@ -185,7 +186,7 @@ func TestExplainOnABusyOrIdleHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		startCopy(t, l.Enter("client1"), exe, "idle "+addr)
-		if _, code, said := explainHere(t, "--attach", processIn(t, "idle"), "--for", "24s"); code != ExitNothing || !strings.Contains(said, "start the copy") {
+		if _, code, said := explainHere(t, "--attach", processIn(t, "idle"), "--for", "24s"); code != cli.ExitNothing || !strings.Contains(said, "start the copy") {
 			t.Errorf("an idle process: exit %d, %s", code, said)
 		}
 	})
@@ -209,7 +210,7 @@ func TestExplainOfAProcessWithoutConnections(t *testing.T) {
 		_ = sleep.Wait()         // killed by design
 	})
 	_, code, said := explainHere(t, "--attach", strconv.Itoa(sleep.Process.Pid))
-	if code != ExitNothing || !strings.Contains(said, "holds no TCP connection") || !strings.Contains(said, "linerate explain MOUNT") || strings.Count(said, "\n") != 1 {
+	if code != cli.ExitNothing || !strings.Contains(said, "holds no TCP connection") || !strings.Contains(said, "linerate explain MOUNT") || strings.Count(said, "\n") != 1 {
 		t.Errorf("exit %d: %s", code, said)
 	}
 }
@@ -292,7 +293,7 @@ func TestExplainSaysWhenThereIsNothingToWatch(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
 	l := labWithCopy(t, "window")
-	if _, code := explainIn(t, l, "client1", "--attach", l.Addr("server1").String()+":80", "--for", "24s"); code != ExitNothing {
-		t.Errorf("exit code %d, want %d", code, ExitNothing)
+	if _, code := explainIn(t, l, "client1", "--attach", l.Addr("server1").String()+":80", "--for", "24s"); code != cli.ExitNothing {
+		t.Errorf("exit code %d, want %d", code, cli.ExitNothing)
 	}
 }

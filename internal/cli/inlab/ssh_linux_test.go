@@ -1,4 +1,4 @@
-package cli
+package inlab
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package cli
+package inlab
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/cli"
 	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
 )
@@ -103,8 +104,8 @@ func TestKillAtEachStageLeavesNothing(t *testing.T) {
 			code := signalAt(t, cmd, c.stage, c.signal)
 			if c.signal == syscall.SIGKILL {
 				sweepByNextStart(t, dir)
-			} else if code != ExitInterrupted {
-				t.Errorf("exit code %d after an interrupt, want %d", code, ExitInterrupted)
+			} else if code != cli.ExitInterrupted {
+				t.Errorf("exit code %d after an interrupt, want %d", code, cli.ExitInterrupted)
 			}
 			wantNothingNew(t, before, run)
 		})
@@ -133,8 +134,8 @@ func TestAHostThatDiesIsNamed(t *testing.T) {
 		}
 	})
 	last := said[len(said)-1]
-	if code != ExitFailed || !strings.HasPrefix(last, "linerate: ") || !strings.Contains(last, "server1") || !strings.Contains(last, "agent ended") {
-		t.Errorf("exit code %d, last words %q; want %d and a line that names the host", code, last, ExitFailed)
+	if code != cli.ExitFailed || !strings.HasPrefix(last, "linerate: ") || !strings.Contains(last, "server1") || !strings.Contains(last, "agent ended") {
+		t.Errorf("exit code %d, last words %q; want %d and a line that names the host", code, last, cli.ExitFailed)
 	}
 	wantNothingNew(t, before, run)
 }
@@ -184,7 +185,7 @@ func actAt(t testing.TB, cmd *exec.Cmd, stage string, act func()) (code int, sai
 func sweepByNextStart(t testing.TB, dir string) {
 	t.Helper()
 	cmd := program(t, dir, "demo", "--fault", "none", "--no-proof")
-	if code := signalAt(t, cmd, "built the lab", os.Interrupt.(syscall.Signal)); code != ExitInterrupted {
-		t.Errorf("the next start: exit code %d after an interrupt, want %d", code, ExitInterrupted)
+	if code := signalAt(t, cmd, "built the lab", os.Interrupt.(syscall.Signal)); code != cli.ExitInterrupted {
+		t.Errorf("the next start: exit code %d after an interrupt, want %d", code, cli.ExitInterrupted)
 	}
 }

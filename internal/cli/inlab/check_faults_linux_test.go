@@ -1,4 +1,4 @@
-package cli
+package inlab
 
 import (
 	"fmt"
@@ -77,7 +77,7 @@ func TestFaultsInSight(t *testing.T) {
 	for id := range seen {
 		t.Errorf("%s is no fault of the catalogue", id)
 	}
-	b, err := os.ReadFile("../../docs/check.md")
+	b, err := os.ReadFile("../../../docs/check.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package script
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // Under a group policy that lets no script's file run, the task that would undo a plan cannot run:
@@ -10,14 +11,15 @@ import (
 func TestAPolicyThatForbidsTheTaskIsNamed(t *testing.T) {
 	for _, how := range []string{"policy:AllSigned", "policy:Restricted,english"} {
 		t.Run(how, func(t *testing.T) {
-			t.Parallel() // the script waits half a minute for the task
 			r := newWindowsRig(t)
+			h, slept := r.open(how), time.Duration(0)
+			h.Sleep = func(d time.Duration) { slept += d }
 			text, err := Windows{}.System().Carry(winScript(t), "apply", "5")
 			if err != nil {
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			if _, err := r.open(how).Run(text, &out); err != nil {
+			if _, err := h.Run(text, &out); err != nil {
 				t.Fatalf("%v: %s", err, out.String())
 			}
 			said, code, err := Outcome([]byte(out.String()))
@@ -25,6 +27,9 @@ func TestAPolicyThatForbidsTheTaskIsNamed(t *testing.T) {
 			policy, _, _ := strings.Cut(strings.TrimPrefix(how, "policy:"), ",")
 			if err != nil || code != Refused || Applied(plan, said) || !strings.Contains(words, "sets the execution policy to "+policy) || !strings.Contains(words, "nothing was changed") {
 				t.Errorf("%s: %d, %v: %s", how, code, err, words)
+			}
+			if slept < 20*time.Second || slept > time.Minute {
+				t.Errorf("%s: it waited %v for the task", how, slept)
 			}
 			r.has(before)
 			if tasks := r.open("").Tasks(); len(tasks) != 0 {

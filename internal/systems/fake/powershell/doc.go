@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // Cmdlet is a command of the host: its named parameters in lower case, switches as true, and those
@@ -41,6 +42,7 @@ type Host struct {
 	Language string
 	Path     string // of the script's file; empty: it has none
 	Out      io.Writer
+	Sleep    func(time.Duration) // of Start-Sleep; nil is time.Sleep
 }
 
 // Error is what a script can catch.

@@ -197,7 +197,7 @@ func format(pattern string, args []any) (any, error) {
 }
 
 // own are the cmdlets of the language itself.
-func own(name string) (Cmdlet, bool) {
+func (h Host) own(name string) (Cmdlet, bool) {
 	switch name {
 	case "convertto-json":
 		return Cmdlet{Params: []string{"InputObject", "Compress", "Depth"}, Switches: []string{"Compress"}, Run: func(a map[string]any) ([]any, error) {
@@ -214,8 +214,15 @@ func own(name string) (Cmdlet, bool) {
 	case "start-sleep":
 		return Cmdlet{Params: []string{"Milliseconds"}, Run: func(a map[string]any) ([]any, error) {
 			n, err := number(a["milliseconds"])
-			time.Sleep(time.Duration(n) * time.Millisecond)
-			return nil, err
+			if err != nil {
+				return nil, err
+			}
+			sleep := h.Sleep
+			if sleep == nil {
+				sleep = time.Sleep
+			}
+			sleep(time.Duration(n) * time.Millisecond)
+			return nil, nil
 		}}, true
 	}
 	return Cmdlet{}, false

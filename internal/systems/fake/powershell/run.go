@@ -111,7 +111,7 @@ func (c *context) call(name string, args []argument) (any, error) {
 	case "invoke-expression":
 		return c.evaluate(args)
 	}
-	cmdlet, ok := own(name)
+	cmdlet, ok := c.host.own(name)
 	if !ok {
 		cmdlet, ok = c.host.Cmdlet(name)
 	}

@@ -95,6 +95,8 @@ type Host struct {
 	// Step, if set, is told of each effect before it happens and after; an error ends the script
 	// there and then, as a kill does.
 	Step func(what string) error
+	// Sleep, if set, is what Start-Sleep does: for a script that waits in vain.
+	Sleep func(time.Duration)
 	// Registry, if set, is where registry values are, and not in the host's state.
 	Registry Registry
 }
@@ -217,7 +219,7 @@ func (h *Host) PowerShell(args []string, in io.Reader, out io.Writer) (int, erro
 func (h *Host) run(text, path string, input []any, args []string, out io.Writer) (int, error) {
 	defer h.end()
 	return powershell.Run(text, powershell.Host{
-		Cmdlet: h.cmdlet, Static: h.static(out), Cast: h.cast, Env: h.env, Out: out, Path: path,
+		Cmdlet: h.cmdlet, Static: h.static(out), Cast: h.cast, Env: h.env, Out: out, Path: path, Sleep: h.Sleep,
 		Version: h.setting("version", "5.1.20348.2849"), Language: h.setting("language", "FullLanguage"),
 	}, input, args)
 }

@@ -3,6 +3,7 @@ package foreign
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,7 +53,8 @@ func unixHere(t *testing.T, goos, system, set string) reach.ThisHost {
 	t.Helper()
 	bin, state := t.TempDir(), t.TempDir()
 	mount, notFound := exec.LookPath("mount") // the real one
-	if err := fake.Install(bin, fakehost(t)); err != nil {
+	exe := fakehost(t)
+	if err := errors.Join(fake.Install(bin, exe), os.Symlink(exe, filepath.Join(bin, "sync"))); err != nil {
 		t.Fatal(err)
 	}
 	return reach.ThisHost{GOOS: goos, Run: func(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {

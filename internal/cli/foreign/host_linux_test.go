@@ -65,7 +65,8 @@ func hostBehindSSHD(t *testing.T, install func(dir, exe string) error, more, bef
 	t.Helper()
 	labtest.Needs(t, labtest.Root, labtest.Namespaces, "sshd", "ssh", "ssh-keygen", "unshare", "mount")
 	dir, bin, ssh, tmp := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
-	if err := install(bin, fakehost(t)); err != nil {
+	exe := fakehost(t)
+	if err := errors.Join(install(bin, exe), os.Symlink(exe, filepath.Join(bin, "sync"))); err != nil {
 		t.Fatal(err)
 	}
 	config := sshtest.Server{

@@ -62,7 +62,7 @@ func TestTheLimiterOfACopyInALab(t *testing.T) {
 			if c.want == model.PathLoss { // bbr is not held back by so little of it
 				u.run(t, "lab", "exec", "client1", "--", "sh", "-c", "echo reno >/proc/sys/net/ipv4/tcp_congestion_control")
 			}
-			u.run(t, "lab", "exec", "client1", "--", "sh", "-c", `head -c "$1"M /dev/urandom >"$0"/data; sync`, from, c.mib)
+			u.run(t, "lab", "exec", "client1", "--", "sh", "-c", `head -c "$1"M /dev/urandom >"$0"/data; sync -f "$0"/data`, from, c.mib)
 			if c.faults != nil {
 				u.run(t, append([]string{"lab", "fault", "add"}, c.faults...)...)
 			}

@@ -4,12 +4,16 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 
 	"linerate/internal/systems/fake"
 	"linerate/internal/systems/fake/winhost"
 )
 
 func main() {
+	if filepath.Base(os.Args[0]) == "sync" { // no power is lost here, and the machine's disks are others' too
+		return
+	}
 	if fake.Is(os.Args[0]) {
 		os.Exit(fake.Main(os.Args, os.Getenv, os.Stdout, os.Stderr))
 	}

@@ -3,7 +3,7 @@
 .PHONY: build check test fmt golden bench dist
 
 build:
-	CGO_ENABLED=0 go build -o linerate ./cmd/linerate
+	go run ./release/build -o linerate
 
 check: fmt
 	go vet ./...

@@ -396,6 +396,41 @@ func takesText(f *ast.FuncDecl) bool {
 	return false
 }
 
+// What is sent to hosts has nothing of the commands in it, of what they print, or of labs: it would be
+// three times as large.
+func TestTheProgramForHostsIsSmall(t *testing.T) {
+	files := map[string][]source{}
+	for _, s := range sources(t) {
+		if !s.test {
+			files[path.Dir(s.file)] = append(files[path.Dir(s.file)], s)
+		}
+	}
+	late := rooms[slices.Index(rooms, "host")+1:]
+	seen := map[string]bool{}
+	var walk func(dir, from string)
+	walk = func(dir, from string) {
+		if seen[dir] {
+			return
+		}
+		seen[dir] = true
+		for _, s := range files[dir] {
+			if contains(late, s.room) {
+				t.Errorf("linerate-agent has %s in it, by %s: move what it needs into a room up to host", dir, from)
+				return
+			}
+			for _, p := range s.imports() {
+				if inner, ours := strings.CutPrefix(p, "linerate/"); ours {
+					walk(inner, dir)
+				}
+			}
+		}
+	}
+	walk("cmd/linerate-agent", "")
+	if len(seen) < 10 {
+		t.Errorf("only %d packages were found", len(seen))
+	}
+}
+
 // What is copied to hosts, and what people run, has no server of a message system in it: that is
 // linerate-broker's alone.
 func TestOnlyTheBrokerCarriesAServer(t *testing.T) {

@@ -37,8 +37,8 @@ func Main(name string, run func(context.Context) error) {
 type User struct{ Binary, Home string }
 
 // WithUser gives work a home below parent (empty: the directory for temporary
-// files), and removes it afterwards. Without a binary it builds this tree's, without
-// tables of symbols, as releases are.
+// files), and removes it afterwards. Without a binary it builds this tree's, as releases
+// are: without tables of symbols, and with the program for hosts in it.
 func WithUser(ctx context.Context, parent, binary string, work func(User) error) (err error) {
 	home, err := os.MkdirTemp(parent, "linerate-bench-")
 	if err != nil {
@@ -47,7 +47,7 @@ func WithUser(ctx context.Context, parent, binary string, work func(User) error)
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	if binary == "" {
 		binary = filepath.Join(home, "bin", "linerate") // beside linerate/, where it keeps its results
-		if err := Do(ctx, "go", "build", "-ldflags=-s -w", "-o", binary, "linerate/cmd/linerate"); err != nil {
+		if err := Do(ctx, "go", "run", "linerate/release/build", "-o", binary); err != nil {
 			return fmt.Errorf("build linerate: %w", err)
 		}
 	}

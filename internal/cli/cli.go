@@ -86,7 +86,7 @@ func RunOn(ctx context.Context, local reach.ThisHost, args []string, stdin io.Re
 	sites := &reach.Sites{}
 	defer sites.Close()
 	env := &environment{
-		Env: app.Env{Self: []string{self}, Build: version().String(), Getenv: os.Getenv, Now: time.Now, Sites: sites, Local: local},
+		Env: app.Env{Self: []string{self}, Build: roles.Version().String(), Getenv: os.Getenv, Now: time.Now, Sites: sites, Local: local},
 		in:  stdin, out: document.NewScreen(stdout), err: document.NewScreen(stderr),
 	}
 	env.color, env.width = terminal(stdout, env.Getenv)
@@ -103,7 +103,7 @@ func RunOn(ctx context.Context, local reach.ThisHost, args []string, stdin io.Re
 func Commands() *cobra.Command {
 	silent := document.NewScreen(io.Discard)
 	root := rootCommand(&environment{
-		Env: app.Env{Build: version().String(), Getenv: func(string) string { return "" }, Now: time.Now},
+		Env: app.Env{Build: roles.Version().String(), Getenv: func(string) string { return "" }, Now: time.Now},
 		out: silent, err: silent,
 	})
 	root.InitDefaultCompletionCmd()
@@ -162,7 +162,7 @@ Start with one of these:
 	root.SetErr(env.err)
 	root.PersistentFlags().BoolVar(&env.json, "json", false, "print one JSON document (schemas: docs/json.md)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return failure.As(failure.Usage, flagError(cmd, err)) })
-	root.Version = version().String()
+	root.Version = roles.Version().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	// A new subcommand is one file with a function like these and one line here.
 	root.AddCommand(

@@ -24,6 +24,9 @@ type Ssh struct {
 	Command []string
 	// Binary is the local file to run on a host with this GOOS and GOARCH.
 	Binary func(goos, goarch string) (path string, err error)
+	// Agent is the program that is sent there instead, where there is one: the same as far as hosts
+	// need it.
+	Agent Packed
 }
 
 // Times of an ssh session. The keepalives end a session whose host no longer answers.

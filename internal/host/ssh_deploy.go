@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 )
 
 // place is where the binary goes, and what is there to take it.
 type place struct {
 	goos, goarch, uid, tools, dir string
+	zstd                          bool  // is one of the tools
 	own                           int64 // bytes of a linerate that is installed there, 0: none
 }
 
@@ -37,7 +39,8 @@ func parseProbe(out string) (place, error) {
 		}
 	}
 	tools, own, ok := strings.Cut(f[3], " ")
-	p := place{uid: f[2], tools: tools, dir: f[4]}
+	p := place{uid: f[2], dir: f[4]}
+	p.tools, p.zstd = strings.CutSuffix(tools, toolsZstd)
 	if ok {
 		p.own, _ = strconv.ParseInt(strings.TrimSpace(own), 10, 64) // what is no number is of no use
 	}
@@ -73,25 +76,21 @@ func (s Ssh) deploy(ctx context.Context, n Name, x *sshSession, p place) error {
 	if err != nil {
 		return fmt.Errorf("find a linerate for %s/%s: %w", p.goos, p.goarch, err)
 	}
-	b, err := os.ReadFile(path)
+	if there, err := installed(ctx, x, p, path); there || err != nil {
+		return err
+	}
+	if there, err := s.packed(ctx, n, x, p); there || err != nil {
+		return err
+	}
+	b, err := s.program(path)
 	if err != nil {
 		return fmt.Errorf("copy the binary: %w", err)
-	}
-	sum := sha256.Sum256(b)
-	want := hex.EncodeToString(sum[:])
-	if p.own == int64(len(b)) {
-		out, err := x.send(ctx, wordOwn, nil)
-		if err != nil {
-			return fmt.Errorf("copy the binary that is installed there: %w", x.why(err))
-		}
-		if strings.HasPrefix(strings.TrimSpace(out), want+" ") {
-			return nil
-		}
 	}
 	out, err := s.transfer(ctx, n, x, p, b)
 	if err != nil {
 		return fmt.Errorf("copy the binary: %w", err)
 	}
+	want := sumOf(b)
 	got, err := s.hash(ctx, n, p, out)
 	if err != nil {
 		return fmt.Errorf("check the copied binary: %w", err)
@@ -100,6 +99,77 @@ func (s Ssh) deploy(ctx context.Context, n Name, x *sshSession, p place) error {
 		return fmt.Errorf("check the copied binary: its hash on the host is %s, not %s: is the disk full, or does another process write there?", got, want)
 	}
 	return nil
+}
+
+func sumOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Packed is a program as it is kept and sent.
+type Packed struct {
+	Zstd []byte // empty: there is none
+	Sum  string // SHA-256 of the program, in hexadecimal
+}
+
+// Unpack is the program.
+func (k Packed) Unpack() ([]byte, error) {
+	const most = 256 << 20
+	r, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(most))
+	if err != nil {
+		return nil, fmt.Errorf("unpack the program for hosts: %w", err)
+	}
+	defer r.Close()
+	b, err := r.DecodeAll(k.Zstd, nil)
+	if err != nil {
+		return nil, fmt.Errorf("unpack the program for hosts: %w", err)
+	}
+	return b, nil
+}
+
+// packed sends the program for hosts as it is kept, where the host can unpack it: that takes less
+// of either end than to send all of it, at any rate. There is false where it cannot, or did not.
+func (s Ssh) packed(ctx context.Context, n Name, x *sshSession, p place) (there bool, err error) {
+	if len(s.Agent.Zstd) == 0 || !p.zstd {
+		return false, nil
+	}
+	out, err := x.send(ctx, wordZstd, s.Agent.Zstd)
+	if err != nil {
+		return false, fmt.Errorf("copy the binary: %w", x.why(err))
+	}
+	got, err := s.hash(ctx, n, p, out)
+	if err != nil {
+		return false, fmt.Errorf("check the copied binary: %w", err)
+	}
+	return got == s.Agent.Sum, nil
+}
+
+// program is what is sent.
+func (s Ssh) program(path string) ([]byte, error) {
+	if len(s.Agent.Zstd) > 0 {
+		return s.Agent.Unpack()
+	}
+	return os.ReadFile(path)
+}
+
+// installed has the host copy the linerate that is installed there, if that is this one.
+func installed(ctx context.Context, x *sshSession, p place, path string) (bool, error) {
+	i, err := os.Stat(path)
+	if err != nil {
+		return false, fmt.Errorf("copy the binary: %w", err)
+	}
+	if p.own != i.Size() {
+		return false, nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false, fmt.Errorf("copy the binary: %w", err)
+	}
+	out, err := x.send(ctx, wordOwn, nil)
+	if err != nil {
+		return false, fmt.Errorf("copy the binary that is installed there: %w", x.why(err))
+	}
+	return strings.HasPrefix(strings.TrimSpace(out), sumOf(b)+" "), nil
 }
 
 // transfer sends the binary, and returns what the host says of its hash.

@@ -26,12 +26,14 @@ const (
 	// toolsScript says too how large a linerate is that is installed there; which one it is, is
 	// known once its copy was hashed.
 	toolsScript = `{ t=` + toolsNone + `; if command -v head >/dev/null 2>&1 && command -v tee >/dev/null 2>&1; ` +
-		`then t=` + toolsPlain + `; if command -v gzip >/dev/null 2>&1; then t=` + toolsGzip + `; fi; fi; o=; ` +
+		`then t=` + toolsPlain + `; if command -v gzip >/dev/null 2>&1; then t=` + toolsGzip + `; fi; ` +
+		`if command -v zstd >/dev/null 2>&1; then t="$t` + toolsZstd + `"; fi; fi; o=; ` +
 		`for p in "$(command -v linerate)" /usr/local/bin/linerate /usr/bin/linerate; do ` +
 		`if [ -f "$p" ] && [ -r "$p" ]; then o=$p; break; fi; done; ` +
 		`if [ -n "$o" ]; then echo "$t $(wc -c < "$o")"; else echo "$t"; fi; }`
 	takeScript = `f="$d/linerate"; word=; n=; sum() { ` + sumScript + `; }; while read -r word n; do case "$word" in ` +
 		`(` + wordOwn + `) { cat "$o" > "$f" && chmod 700 "$f" && sum < "$f"; }; echo ` + taken + `;; ` +
+		`(` + wordZstd + `) head -c "$n" | { zstd -dcq > "$f" || cat >/dev/null; }; chmod 700 "$f" && { sum < "$f"; echo ` + taken + `; } || break;; ` +
 		`(` + wordFirst + `) head -c "$n" > "$f" && chmod 700 "$f" && echo ` + taken + ` || break;; ` +
 		`(` + wordPlain + `) { cat "$f"; head -c "$n" | tee -a "$f"; } | sum && echo ` + taken + ` || break;; ` +
 		`(` + wordGzip + `) { cat "$f"; head -c "$n" | gzip -dc | tee -a "$f"; } | sum && echo ` + taken + ` || break;; ` +
@@ -53,10 +55,13 @@ const (
 
 	// What a host has to take the binary with.
 	toolsGzip, toolsPlain, toolsNone = "gzip", "plain", "none"
+	// toolsZstd follows one of the first two.
+	toolsZstd = "+zstd"
 
 	// Words to the shell, each with the number of bytes that follow; run with the agent's state
 	// directory, if it is not its default.
 	wordOwn   = "own"   // none: copy what is installed there
+	wordZstd  = "zstd"  // all of a file, compressed by Zstandard
 	wordFirst = "first" // of the file, as they are
 	wordPlain = "plain" // the rest of it, as it is
 	wordGzip  = "gzip"  // the rest, compressed

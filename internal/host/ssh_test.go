@@ -7,13 +7,16 @@ import (
 
 func TestParseProbe(t *testing.T) {
 	got, err := parseProbe("Welcome!\n\nLinux\nx86_64\n1000\ngzip\n/tmp/linerate.aB3dE6gH9j\n")
-	if want := (place{"linux", "amd64", "1000", "gzip", "/tmp/linerate.aB3dE6gH9j", 0}); err != nil || got != want {
+	if want := (place{goos: "linux", goarch: "amd64", uid: "1000", tools: "gzip", dir: "/tmp/linerate.aB3dE6gH9j"}); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	for own, want := range map[string]int64{" 48159547": 48159547, "    12": 12, " ": 0, " no number": 0} {
 		if p, err := parseProbe("Linux\nx86_64\n0\ngzip" + own + "\n/tmp/linerate.aB3dE6gH9j\n"); err != nil || p.tools != toolsGzip || p.own != want {
 			t.Errorf("%q: %+v, %v", own, p, err)
 		}
+	}
+	if p, err := parseProbe("Linux\nx86_64\n0\nplain+zstd 7\n/tmp/linerate.aB3dE6gH9j\n"); err != nil || p.tools != toolsPlain || !p.zstd || p.own != 7 {
+		t.Errorf("with zstd: %+v, %v", p, err)
 	}
 	for name, out := range map[string]string{
 		"empty":               "",

@@ -13,6 +13,7 @@ import (
 
 	"linerate/internal/failure"
 	"linerate/internal/host"
+	"linerate/internal/reach/carried"
 )
 
 // Name is how the user names a host.
@@ -78,7 +79,7 @@ func (d Dialler) Agent(ctx context.Context, n host.Name) (*host.Client, error) {
 			return "", noAgent(goos)
 		}
 		return ownBinary(goos, goarch)
-	}}.Reach(ctx, n, nil)
+	}, Agent: carried.Agent()}.Reach(ctx, n, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (d Dialler) endpoint(ctx context.Context, n host.Name) (host.Endpoint, erro
 	case IsHere(n):
 		return host.Endpoint{Name: Here, Self: d.Self}, nil
 	}
-	return host.Ssh{Binary: ownBinary}.Reach(ctx, n, nil)
+	return host.Ssh{Binary: ownBinary, Agent: carried.Agent()}.Reach(ctx, n, nil)
 }
 
 // ownBinary is this very program, for hosts of the same kind.

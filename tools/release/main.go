@@ -136,10 +136,11 @@ func (r *release) built(t target, program string) string {
 
 // build builds the programs of a system, and says how large each is.
 func (r *release) build(t target) error {
-	env := []string{"GOOS=" + t.os, "GOARCH=" + t.arch, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1"}
+	env := []string{"CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1"}
 	for _, p := range programs(t) {
 		at := r.built(t, p)
-		if _, err := output(r.root, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", at, "./cmd/"+p); err != nil {
+		argv := []string{"go", "run", "-trimpath", "./release/build", "-program", p, "-vcs", "-os", t.os, "-arch", t.arch, "-ldflags", "-s -w -buildid=", "-o", at}
+		if _, err := output(r.root, env, argv...); err != nil {
 			return err
 		}
 		i, err := os.Stat(at)

@@ -1,5 +1,5 @@
-// Package roles is the table of the process roles in which linerate starts itself: agent,
-// worker, and the processes of labs. They are not for users, so that they are no commands
+// Package roles is the table of the process roles in which linerate starts itself: those on hosts,
+// which role has, and the processes of labs. They are not for users, so that they are no commands
 // and have no help. What a role does is the business of its room: here is only its name.
 package roles
 
@@ -14,7 +14,7 @@ import (
 
 	"linerate/internal/app"
 	"linerate/internal/app/explain"
-	"linerate/internal/host"
+	"linerate/internal/host/role"
 	"linerate/internal/lab"
 	"linerate/internal/lab/fabric"
 	"linerate/internal/lab/fault"
@@ -22,9 +22,6 @@ import (
 	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/server"
 	"linerate/internal/lab/uml"
-	"linerate/internal/load/worker"
-	"linerate/internal/move/mover"
-	"linerate/internal/tune"
 )
 
 // environment is what a role may use of its process.
@@ -33,6 +30,9 @@ type environment struct {
 	in       io.Reader
 	out, err io.Writer
 }
+
+// Version is that of the program that runs.
+func Version() role.Version { return role.VersionOfThis() }
 
 // Nameless tells whether args are the role of the first process of a lab host: that has no
 // /proc yet in which to find its own program, and does not need it.
@@ -49,13 +49,6 @@ func Run(ctx context.Context, e app.Env, args []string, stdin io.Reader, stdout,
 	// controller can still undo through its agents; they end with their stdin.
 	ctx = context.WithoutCancel(ctx)
 	roles := map[string]func() int{
-		"agent":        func() int { return agentRole(ctx, env, args[1:]) },
-		host.WatchRole: func() int { return watchRole(ctx, env, args[1:]) },
-		tune.ValueRole: func() int {
-			return outcome(env, tune.ValueRole, host.ValueMain(ctx, args[1:], env.out, host.AgentOptions{Self: env.Self, Now: env.Now, Log: env.err}))
-		},
-		worker.Role:  func() int { return outcome(env, worker.Role, worker.Main(ctx, env.in, env.out)) },
-		mover.Role:   func() int { return outcome(env, mover.Role, mover.Main(ctx, env.in, env.out)) },
 		"lab-holder": func() int { return lab.HolderMain(env.in, env.out) },
 		"lab-enter":  func() int { return lab.EnterMain(args[1:]) },
 		"lab-fabric": func() int { return fabric.Main(env.in, env.out) },
@@ -71,11 +64,18 @@ func Run(ctx context.Context, e app.Env, args []string, stdin io.Reader, stdout,
 		"lab-probe":       func() int { return server.ProbeMain(args[1:], env.err) },
 		fault.SqueezeRole: func() int { return fault.SqueezeMain(ctx, args[1:], env.err) },
 	}
-	role, ok := roles[args[0]]
-	if !ok || args[0] == "agent" && isCommand(args[1:], stdin) {
+	if args[0] == role.Agent && isCommand(args[1:], stdin) {
 		return 0, false
 	}
-	return role(), true
+	ofHost := role.Env{Self: e.Self, Build: e.Build, Now: e.Now, In: stdin, Out: stdout, Err: stderr}
+	if work, ok := role.Table(ofHost)[args[0]]; ok {
+		return role.Run(ctx, ofHost, args[0], work, args[1:]), true
+	}
+	run, ok := roles[args[0]]
+	if !ok {
+		return 0, false
+	}
+	return run(), true
 }
 
 // isCommand tells the user's command agent from the role: that has other arguments, and its stdin
@@ -116,30 +116,4 @@ func keepRole(ctx context.Context, env *environment) int {
 		return outcome(env, "lab-keep", err)
 	}
 	return lab.KeepMain(ctx, lab.Options{Self: env.Self, StateDir: dir}, env.in, env.out, env.Now)
-}
-
-// agentRole serves one controller over stdin and stdout.
-func agentRole(ctx context.Context, env *environment, args []string) int {
-	dir, deployed, err := host.ParseAgentArgs(args)
-	if err != nil {
-		return outcome(env, "agent", err)
-	}
-	out, ok := env.out.(io.WriteCloser)
-	if !ok {
-		return outcome(env, "agent", errors.New("serve: stdout cannot be closed"))
-	}
-	return outcome(env, "agent", host.AgentMain(ctx, env.in, out, host.AgentOptions{
-		StateDir: dir, Deployed: deployed, Self: env.Self, Build: env.Build, Now: env.Now, Log: env.err,
-	}))
-}
-
-// watchRole is the dead-man of a plan that waits to be confirmed.
-func watchRole(ctx context.Context, env *environment, args []string) int {
-	out, ok := env.out.(io.WriteCloser)
-	if !ok {
-		return outcome(env, host.WatchRole, errors.New("watch: stdout cannot be closed"))
-	}
-	return outcome(env, host.WatchRole, host.WatchMain(ctx, args, out, host.AgentOptions{
-		Self: env.Self, Build: env.Build, Now: env.Now, Log: env.err,
-	}))
 }

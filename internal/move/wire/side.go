@@ -32,7 +32,7 @@ var errGone = fmt.Errorf("the other end is gone: %w", io.ErrUnexpectedEOF)
 // meet opens the control stream.
 func (s *side) meet(ctx context.Context) (err error) {
 	s.changed = sync.NewCond(&s.mu)
-	s.pool.New = func() any { b := make([]byte, MaxData); return &b }
+	s.pool.New = func() any { b := newBuffer(); return &b }
 	if s.control, err = s.party.Stream(ctx, 0); err == nil {
 		s.stats.add(s.control)
 	}

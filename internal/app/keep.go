@@ -15,7 +15,12 @@ type Record = loop.Record
 // Keep writes the bundle of a pass, with the version of this program; the path
 // of its report is then in the results. It is there before they are written, so
 // that report.html and results.json agree.
-func Keep(e Env, rec *Record) (err error) {
+func Keep(e Env, rec *Record) error {
+	return KeepMore(e, rec, func(*store.Writer) error { return nil })
+}
+
+// KeepMore is Keep for a bundle in which more is.
+func KeepMore(e Env, rec *Record, more func(*store.Writer) error) (err error) {
 	Normalise(&rec.Results)
 	rec.Results.Build = e.Build
 	defer func() {
@@ -52,6 +57,9 @@ func Keep(e Env, rec *Record) (err error) {
 		return err
 	}
 	if err := w.Report(func(out io.Writer) error { return report.HTML(out, r, samples, rec.Facts) }); err != nil {
+		return err
+	}
+	if err := more(w); err != nil {
 		return err
 	}
 	_, err = w.Commit()

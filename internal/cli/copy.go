@@ -229,14 +229,18 @@ func lossLines(r *copy.Result, named int) (lines []string) {
 	for _, l := range r.Losses[:min(len(r.Losses), named)] {
 		lines = append(lines, fmt.Sprintf("%s: %s: %s", l.What, l.Name, l.Detail))
 	}
+	also := ""
+	if r.LossesNamed > 0 {
+		also = fmt.Sprintf(", and losses.jsonl.zst beside it %d", r.LossesNamed)
+	}
 	switch more := int64(len(r.Losses)-len(lines)) + r.LeftOut; {
 	case more == 0:
 	case named < reportedLosses && int64(len(lines))+more <= reportedLosses:
 		lines = append(lines, fmt.Sprintf("and %d more: linerate report names them", more))
 	case named < reportedLosses:
-		lines = append(lines, fmt.Sprintf("and %d more: linerate report names the first %d", more, reportedLosses))
+		lines = append(lines, fmt.Sprintf("and %d more: linerate report names the first %d", more, reportedLosses)+also)
 	default:
-		lines = append(lines, fmt.Sprintf("and %d more: results.json beside this report names the first %d of all", more, len(r.Losses)))
+		lines = append(lines, fmt.Sprintf("and %d more: results.json beside this report names the first %d of all", more, len(r.Losses))+also)
 	}
 	return lines
 }

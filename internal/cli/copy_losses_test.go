@@ -14,6 +14,9 @@ func TestLossLines(t *testing.T) {
 	lost := func(n int, leftOut int64) *copy.Result {
 		all := strings.Repeat(`{"what":"owner","path":"f","detail":"0 instead of 5"},`, n)
 		r := &copy.Result{LeftOut: leftOut}
+		if leftOut > 0 {
+			r.LossesNamed = int64(n) + leftOut
+		}
 		if err := json.Unmarshal([]byte(`{"losses":[`+strings.TrimSuffix(all, ",")+`]}`), r); err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +32,8 @@ func TestLossLines(t *testing.T) {
 		{26, namedLosses, 0, 21, "and 6 more: linerate report names them"},
 		{26, reportedLosses, 0, 26, "owner: f: 0 instead of 5"},
 		{3000, namedLosses, 0, 21, "and 2980 more: linerate report names the first 2000"},
-		{3000, reportedLosses, 7, 2001, "and 1007 more: results.json beside this report names the first 3000 of all"},
+		{3000, reportedLosses, 7, 2001, "and 1007 more: results.json beside this report names the first 3000 of all, and losses.jsonl.zst beside it 3007"},
+		{2000, namedLosses, 7, 21, "and 1987 more: linerate report names the first 2000, and losses.jsonl.zst beside it 2007"},
 	} {
 		got := lossLines(lost(c.n, c.leftOut), c.named)
 		if len(got) != c.lines || got[len(got)-1] != c.last || !strings.HasPrefix(got[0], "owner: f: 0 ") {

@@ -60,12 +60,13 @@ type Report struct {
 	counts map[string]int64
 	failed []Loss           // files that are not there, which are named before what they merely lack
 	losses []Loss           // all others
-	spill  func(Loss) error // where losses beyond kept go
+	spill  func(Loss) error // where all go
 	err    error
 }
 
-// keptLosses is how many losses stay in memory and go to the bundle; all go to the spill.
-const keptLosses = 20000
+// keptLosses is how many losses stay in memory: so many files that failed, and so many others. All
+// go to the spill.
+const keptLosses = 2000
 
 // NewReport makes a report that hands every loss to spill, which may be nil.
 func NewReport(spill func(Loss) error) *Report { return &Report{spill: spill} }

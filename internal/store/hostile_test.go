@@ -43,7 +43,7 @@ func damages() []damage {
 		{"facts cut", edit("facts/client1.json", `"linux"`, ``), ErrDamaged, "facts/client1.json"},
 		{"report grown", edit("report.html", "report", "report and more"), ErrDamaged, "report.html"},
 		{"manifest cut", edit("manifest.json", `"files"`, `"fi`), ErrDamaged, "manifest.json"},
-		{"manifest of a later version", edit("manifest.json", `"v": 1`, `"v": 2`), ErrNewer, "version 2"},
+		{"manifest of a later version", edit("manifest.json", `"v": 1`, `"v": 3`), ErrNewer, "version 3"},
 		{"manifest of version 0", edit("manifest.json", `"v": 1`, `"v": 0`), ErrDamaged, "version 0"},
 		{"a way out", edit("manifest.json", "facts/client1.json", "facts/../../x.json"), ErrDamaged, "no file of a bundle"},
 		{"an absolute name", edit("manifest.json", "facts/client1.json", "/etc/passwd"), ErrDamaged, "no file of a bundle"},
@@ -258,6 +258,7 @@ func FuzzManifest(f *testing.F) {
 	}
 	f.Add(b)
 	f.Add([]byte(`{"v":1,"files":[{"name":"../x"}]}`))
+	f.Add([]byte(`{"v":2,"files":[{"name":"losses.jsonl.zst"}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := decodeManifest(b)
 		if err != nil {

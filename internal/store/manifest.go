@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Version is the version of the bundle format that this build writes.
-const Version = 1
+// Version is the newest version of the bundle format. A bundle has the lowest that its files need:
+// LossesName needs 2.
+const Version = 2
 
 // Bounds on what is written and, so that a hostile bundle cannot exhaust memory, on what is read.
 // A run of an hour stays far below each.
@@ -55,7 +56,11 @@ const (
 	manifestName = "manifest.json"
 	resultsName  = "results.json"
 	reportName   = "report.html"
+	samplesDir   = "samples/"
 	samplesExt   = ".jsonl.zst"
+
+	// LossesName has what a copy could not keep, where that is more than its results name.
+	LossesName = "losses.jsonl.zst"
 )
 
 var hostFile = regexp.MustCompile(`^(facts/([a-z0-9][a-z0-9._-]{0,95})\.json|samples/([a-z0-9][a-z0-9._-]{0,95})\.jsonl\.zst)$`)
@@ -69,7 +74,7 @@ func decodeManifest(b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("decode %s: %w: %w", manifestName, ErrDamaged, err)
 	}
 	switch {
-	case head.V == 1:
+	case head.V == 1, head.V == 2: // which has one more file
 		return decodeManifest1(b)
 	case head.V > Version:
 		return nil, newer(manifestName, head.V, Version)
@@ -102,7 +107,7 @@ func (m *Manifest) check() error {
 	seen := map[string]bool{}
 	var total int64
 	for _, f := range m.Files {
-		if f.Name != resultsName && f.Name != reportName && !hostFile.MatchString(f.Name) {
+		if f.Name != resultsName && f.Name != reportName && (f.Name != LossesName || m.V < 2) && !hostFile.MatchString(f.Name) {
 			return fmt.Errorf("lists %q, which is no file of a bundle", f.Name)
 		}
 		if seen[f.Name] {

@@ -113,7 +113,7 @@ func (b *Bundle) Samples() (Samples, error) {
 	defer root.Close()
 	out, left := Samples{}, &budget{decoded: maxDecoded, memory: maxMemory}
 	for _, f := range b.Manifest.Files {
-		if !strings.HasSuffix(f.Name, samplesExt) {
+		if !strings.HasPrefix(f.Name, samplesDir) {
 			continue
 		}
 		if err := out.read(root, f, left); err != nil {

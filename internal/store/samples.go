@@ -44,7 +44,7 @@ func (w *Writer) Samples(runs []model.Run) error {
 	slices.Sort(hosts)
 	for _, h := range slices.Compact(hosts) {
 		fill := func(out io.Writer) error { return encodeSamples(out, runs, h) }
-		if err := w.file("samples/"+hostName(h)+samplesExt, h, fill); err != nil {
+		if err := w.file(samplesDir+hostName(h)+samplesExt, h, fill); err != nil {
 			return err
 		}
 	}

@@ -302,12 +302,20 @@ func TestEveryOldVersionOpens(t *testing.T) {
 	for v := 1; v <= Version; v++ {
 		dir := filepath.Join("testdata", fmt.Sprintf("v%d", v), "20261120-234501-demo-x7k2")
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && *update && v == Version {
-			path := writeRun(t, t.TempDir(), "demo --fault window", moment)
+			w, err := Create(t.TempDir(), "demo --fault window", moment)
+			must(t, err)
+			fill(t, w)
+			must(t, w.Losses(func(out io.Writer) error { _, err := io.WriteString(out, "lines"); return err }))
+			path, err := w.Commit()
+			must(t, err)
 			must(t, os.CopyFS(dir, os.DirFS(path)))
 		}
 		b, err := Open(dir)
 		must(t, err)
 		checkExample(t, b)
+		if b.Manifest.V != v || b.has(LossesName) != (v == 2) {
+			t.Errorf("fixture of version %d: manifest of version %d, losses: %v", v, b.Manifest.V, b.has(LossesName))
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func Create(root, command string, now time.Time) (*Writer, error) {
 	if err := os.MkdirAll(runs, 0o700); err != nil {
 		return nil, fmt.Errorf("create bundle: %w: set XDG_DATA_HOME to a directory you may write", err)
 	}
-	w := &Writer{runs: runs, manifest: Manifest{V: Version, Command: command, Created: now.UTC()}}
+	w := &Writer{runs: runs, manifest: Manifest{V: 1, Command: command, Created: now.UTC()}}
 	w.warnings = sweep(runs, me, alive)
 	if err := w.reserve(me, now, randomToken); err != nil {
 		return nil, err
@@ -94,6 +94,12 @@ func (w *Writer) Facts(f *model.Facts) error {
 func (w *Writer) Results(r *model.Results) error {
 	w.manifest.Build = r.Build
 	return w.json(resultsName, "", r)
+}
+
+// Losses writes what a copy could not keep: fill gets the open file, for lines of JSON as zstd.
+func (w *Writer) Losses(fill func(io.Writer) error) error {
+	w.manifest.V = 2
+	return w.file(LossesName, "", fill)
 }
 
 // Report writes report.html: render gets the open file.

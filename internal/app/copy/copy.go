@@ -56,10 +56,13 @@ type Result struct {
 	TookNs int64        `json:"took_ns"`
 	Rate   float64      `json:"rate_bps"`
 	// Lost counts by kind what could not be kept, what failed and, of a check, what differs;
-	// Losses name the first of them, and LeftOut says how many are not named.
+	// Losses name the first of them, and LeftOut says how many are not named there.
 	Lost    map[string]int64 `json:"lost"`
 	Losses  []move.Loss      `json:"losses"`
 	LeftOut int64            `json:"losses_left_out"`
+	// LossesNamed is how many store.LossesName in the bundle names; 0: there is no such file.
+	LossesNamed int64             `json:"losses_named"`
+	named       *lines[move.Loss] // nil: nothing is kept of it
 	// Verified says how the data were proven.
 	Verified string `json:"verified"`
 	// HeldBy is what the copy waited for most, and Times all that it waited for, summed over
@@ -123,8 +126,8 @@ func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{env: e, p: p, o: o, route: r, report: move.NewReport(nil), began: e.Now()}
-	s.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
+	out := &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
+	s := &session{env: e, p: p, o: o, route: r, report: out.losing(), out: out, began: e.Now()}
 	if !plan {
 		if err := r.Make(); err != nil {
 			return nil, err
@@ -239,7 +242,7 @@ func (s *session) ended(ctx context.Context, state string, err error) (*Result, 
 	for _, n := range r.Lost {
 		all += n
 	}
-	r.LeftOut = all - int64(len(r.Losses))
+	r.settleNames(all)
 	r.Verified = s.o.verified(r.Moved)
 	switch {
 	case err != nil:
@@ -275,7 +278,7 @@ func (r *Result) Keep(e app.Env, started time.Time, command, text string) error 
 		Load: &model.Load{V: model.LoadVersion, Kind: "copy", Line: line, Text: text, Series: []model.LoadSeries{}, Data: data},
 	}}
 	rec.Results.V, rec.Results.Restored, rec.Results.Verdict.Line = model.OutcomeVersion, true, line
-	err = app.Keep(e, rec)
+	err = app.KeepMore(e, rec, r.keepNames)
 	r.Report = rec.Results.Report
-	return err
+	return errors.Join(err, r.named.close())
 }

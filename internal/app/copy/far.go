@@ -145,8 +145,8 @@ func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
 // copyFar copies, plans or compares between hosts. What was done comes with the error, where
 // there is one.
 func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress, do mover.Deed) (*Result, error) {
-	b := &between{env: e, p: p, o: o, do: do, report: move.NewReport(nil), began: e.Now()}
-	b.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
+	out := &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
+	b := &between{env: e, p: p, o: o, do: do, report: out.losing(), out: out, began: e.Now()}
 	defer b.close()
 	from, to, err := b.tasks()
 	if err != nil {

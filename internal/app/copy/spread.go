@@ -2,6 +2,8 @@ package copy
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -109,10 +111,9 @@ type spreading struct {
 
 	deleting deleting
 	mu       sync.Mutex
-	told     map[string]bool // losses that were reported: a later round finds them again
-	// Files that failed in this round, the first of them by name: a further round tries them again.
-	fails  []mover.Loss
-	failed int64
+	found    found // what could not be kept, of all rounds: a later one finds it again
+	// Files that failed in this round: a further one tries them again.
+	failed lines[mover.Loss]
 }
 
 func (s *spreading) sources() []*spreadEnd {
@@ -126,8 +127,8 @@ func (s *spreading) targets() []*spreadEnd {
 // copySpread copies to several targets, or plans that, or compares. What was done comes with the
 // error, where there is one.
 func copySpread(ctx context.Context, e app.Env, o Options, p app.Progress, do mover.Deed) (*Result, error) {
-	s := &spreading{env: e, p: p, o: o, do: do, report: move.NewReport(nil), agents: map[host.Name]*host.Client{}, told: map[string]bool{}, bytes: map[[2]int]int64{}, had: map[[2]int]string{}}
-	s.out = &Result{V: resultVersion, Sources: o.Sources, Warnings: []string{}, Spread: &Spreading{}}
+	out := &Result{V: resultVersion, Sources: o.Sources, Warnings: []string{}, Spread: &Spreading{}}
+	s := &spreading{env: e, p: p, o: o, do: do, report: out.losing(), out: out, agents: map[host.Name]*host.Client{}, bytes: map[[2]int]int64{}, had: map[[2]int]string{}}
 	defer s.close()
 	began := e.Now()
 	if err := s.read(); err != nil {
@@ -146,7 +147,7 @@ func copySpread(ctx context.Context, e app.Env, o Options, p app.Progress, do mo
 		}
 	}
 	var err error
-	if do == mover.Copying && s.failed == 0 && len(s.whys()) == 0 && s.deleting.not == nil {
+	if do == mover.Copying && s.failed.n+s.failed.out == 0 && len(s.whys()) == 0 && s.deleting.not == nil {
 		err = note(e, o, true)
 	}
 	return s.ended(ctx, began, err)
@@ -296,21 +297,22 @@ func (s *spreading) lost(at *side, l mover.Loss) {
 		s.report.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
 		return
 	}
-	s.mu.Lock()
 	if l.What == move.Failed {
-		if s.failed++; len(s.fails) < planKept {
-			s.fails = append(s.fails, l)
-		}
-		s.mu.Unlock()
-		return
+		s.failed.add(l)
+	} else if !s.found.add(l) {
+		s.report.LoseMore(clean(l.What), 1)
 	}
-	key := l.What + "\x00" + string(l.Path)
-	again := s.told[key]
-	s.told[key] = true
-	s.mu.Unlock()
-	if !again {
-		s.report.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
+}
+
+// settle reports the losses of all rounds.
+func (s *spreading) settle() error {
+	lose := func(l mover.Loss) { s.report.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail)) }
+	err := errors.Join(s.found.unique(uniqueAtOnce, lose), s.failed.each(lose))
+	s.report.LoseMore(move.Failed, s.failed.out)
+	if err != nil {
+		err = fmt.Errorf("read what was lost: %w", err)
 	}
+	return errors.Join(err, s.found.close(), s.failed.close())
 }
 
 func (s *spreading) isTarget(at *side) bool {
@@ -335,6 +337,7 @@ func (s *spreading) tell(*side, mover.Work) {}
 func (s *spreading) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*partingTime)
 	defer cancel()
+	_ = errors.Join(s.found.close(), s.failed.close()) // what they had is told, or nobody asks for it
 	for _, e := range s.ends {
 		e.end(ctx)
 	}

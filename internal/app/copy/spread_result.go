@@ -2,6 +2,7 @@ package copy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -71,12 +72,9 @@ func (s *spreading) arrived() (whole move.Summary, failed int64) {
 // ended makes the result of all rounds.
 func (s *spreading) ended(ctx context.Context, began time.Time, err error) (*Result, error) {
 	r := s.out
-	s.mu.Lock()
-	for _, l := range s.fails {
-		s.report.Lose(move.Failed, string(l.Path), "%s", clean(l.Detail))
+	if serr := s.settle(); serr != nil {
+		err = errors.Join(err, serr)
 	}
-	s.report.LoseMore(move.Failed, s.failed-int64(len(s.fails)))
-	s.mu.Unlock()
 	for _, e := range s.ends {
 		if e.why != nil {
 			e.sum.State, e.sum.Error = "failed", e.why.Error()

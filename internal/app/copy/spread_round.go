@@ -79,9 +79,9 @@ func (s *spreading) round(ctx context.Context) (more bool, err error) {
 		}
 	}
 	s.out.Spread.Rounds++
-	s.mu.Lock()
-	s.fails, s.failed = nil, 0
-	s.mu.Unlock()
+	if err := s.failed.close(); err != nil {
+		return false, fmt.Errorf("forget what failed before: %w", err)
+	}
 	err = s.move(ctx)
 	s.count(first)
 	if err != nil {

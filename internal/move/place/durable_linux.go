@@ -136,8 +136,8 @@ func (f *file) isLost() error {
 	return nil
 }
 
-// badPlaces is how many files an input/output error may cost: a disk with some bad places keeps
-// the others. One more ends the copy.
+// badPlaces is after how many input/output errors, of one file or of several, the copy goes on: a disk
+// with some bad places keeps what is elsewhere. One more ends the copy.
 const badPlaces = 8
 
 // sinkError marks errors after which nothing more can be written.

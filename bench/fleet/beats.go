@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"linerate/internal/explain"
 	"linerate/internal/host/delta"
 	"linerate/internal/kernel"
 	"linerate/internal/measure"
@@ -61,7 +62,7 @@ func phase(i int) time.Duration { return time.Duration(i*619%997) * beat / 1000 
 
 // run reads and packs until ctx ends.
 func (b *beats) run(ctx context.Context) error {
-	reader, err := measure.NewSampler(kernel.Live{}, measure.Watch{}, time.Now)
+	reader, err := measure.NewSampler(kernel.Live{}, measure.Watch{Counters: explain.Counters()}, time.Now)
 	if err != nil {
 		return err
 	}
@@ -78,6 +79,7 @@ func (b *beats) run(ctx context.Context) error {
 		if x.sample, err = reader.Read(ctx); err != nil {
 			return err
 		}
+		grow(&x.sample)
 		for i := range packers {
 			made, err := packed(&packers[i], x, i, nil, n%freshBeats == 0)
 			if err != nil {
@@ -94,6 +96,25 @@ func (b *beats) run(ctx context.Context) error {
 			}
 		}
 		b.mu.Unlock()
+	}
+}
+
+// coresOfAHost is how many cores a simulated host has: with them a sample has some 200 series, as the
+// goals have it, whatever few this machine has.
+const coresOfAHost = 16
+
+// grow gives a sample the cores of a simulated host, each of which counts as one of this machine's.
+func grow(s *model.Sample) {
+	cpus, softnet := s.CPUs, s.Softnet
+	for i := len(cpus); i < coresOfAHost && len(cpus) > 0; i++ {
+		c := cpus[i%len(cpus)]
+		c.CPU = i
+		s.CPUs = append(s.CPUs, c)
+	}
+	for i := len(softnet); i < coresOfAHost && len(softnet) > 0; i++ {
+		c := softnet[i%len(softnet)]
+		c.CPU = i
+		s.Softnet = append(s.Softnet, c)
 	}
 }
 

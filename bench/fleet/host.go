@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -234,6 +235,21 @@ func costOf(pid int) (c cost, err error) {
 	return c, err
 }
 
+// peakRSS is the most memory that this process had since its peak began, in bytes (proc(5): status).
+func peakRSS() (int64, error) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, errors.New("read /proc/self/status: it has no VmHWM")
+}
+
 // agentsCost is the cost of all agents together; nothing before they are started.
 func (x *bench) agentsCost() (cost, error) {
 	if x.agents == nil {
@@ -269,12 +285,19 @@ func (x *bench) measure(what string, do func() error) error {
 	if err != nil {
 		return err
 	}
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // the peak begins anew: proc(5)
+		return err
+	}
 	began := time.Now()
 	if err := do(); err != nil {
 		return err
 	}
 	took := time.Since(began)
 	after, err := costOf(os.Getpid())
+	if err != nil {
+		return err
+	}
+	peak, err := peakRSS()
 	if err != nil {
 		return err
 	}
@@ -289,7 +312,7 @@ func (x *bench) measure(what string, do func() error) error {
 	if x.killed != killed { // what it had used is gone with it
 		its.cpu = 0
 	}
-	fmt.Printf("| %s | %.1f s | %.2f | %d | %.2f | %d | %.2f | %d |\n", what, took.Seconds(), (after.cpu - me.cpu).Seconds(), after.rss/1e6,
+	fmt.Printf("| %s | %.1f s | %.2f | %d, at most %d | %.2f | %d | %.2f | %d |\n", what, took.Seconds(), (after.cpu - me.cpu).Seconds(), after.rss/1e6, peak/1e6,
 		(b.cpu - its.cpu).Seconds(), b.rss/1e6, (hostsAfter.cpu - hosts.cpu).Seconds(), (after.bytes-me.bytes)/int64(x.n))
 	return nil
 }

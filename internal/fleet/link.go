@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +37,9 @@ type Link struct {
 	mu       sync.Mutex
 	sessions map[string]*Session
 	held     atomic.Int64 // bytes in the inboxes of all sessions
+
+	proofs chan func()
+	closed chan struct{}
 }
 
 // Dial joins a site as a controller, or as somebody who only asks. reads tells which methods
@@ -45,7 +49,7 @@ func Dial(c Credential, reads func(string) (bool, bool), now func() time.Time, m
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{c: c, keys: k, reads: reads, now: now, sessions: map[string]*Session{}}
+	l := &Link{c: c, keys: k, reads: reads, now: now, sessions: map[string]*Session{}, proofs: make(chan func()), closed: make(chan struct{})}
 	if l.grant, err = openGrant(c.Grant, c.Root, c.Site); err != nil {
 		return nil, err
 	}
@@ -61,7 +65,53 @@ func Dial(c Credential, reads func(string) (bool, bool), now func() time.Time, m
 		l.nc.Close()
 		return nil, fmt.Errorf("listen to hosts of site %s: %w", c.Site, err)
 	}
+	for range runtime.GOMAXPROCS(0) {
+		go l.prove()
+	}
+	go l.keep()
 	return l, nil
+}
+
+// keep keeps all sessions, once a second: a goroutine of each would take some 4 KB.
+func (l *Link) keep() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.closed:
+			return
+		case <-tick.C:
+		}
+		l.mu.Lock()
+		all := slices.Collect(maps.Values(l.sessions))
+		l.mu.Unlock()
+		for _, s := range all {
+			s.keep(time.Now(), l.nc.IsConnected())
+		}
+	}
+}
+
+// prove does what needs a large stack, as signatures do, for all sessions: each would keep its own.
+func (l *Link) prove() {
+	for {
+		select {
+		case f := <-l.proofs:
+			f()
+		case <-l.closed:
+			return
+		}
+	}
+}
+
+// proving has something done by prove, and waits for it.
+func (l *Link) proving(f func()) {
+	done := make(chan struct{})
+	select {
+	case l.proofs <- func() { defer close(done); f() }:
+		<-done
+	case <-l.closed:
+		f()
+	}
 }
 
 // Close leaves the site. Sessions that are open end.
@@ -75,6 +125,7 @@ func (l *Link) Close() {
 	}
 	_ = l.nc.FlushTimeout(time.Second) // of sessions that were closed; an agent ends them by itself
 	l.nc.Close()
+	close(l.closed)
 }
 
 // hear hands what hosts answer to the sessions that it is for, which prove it: each in its turn, and
@@ -132,7 +183,6 @@ func (l *Link) Open(ctx context.Context, id, name string) (*Session, error) {
 		s.end(err)
 		return nil, fmt.Errorf("reach host %s of site %s: %w", name, l.c.Site, err)
 	}
-	go s.keep()
 	if s.first.Keeps {
 		s.put(&asking{method: methodKeep, ro: true})
 	}
@@ -147,7 +197,9 @@ func (l *Link) send(s *Session, id, method string, ro bool, body []byte) error {
 	} else {
 		r.Expires = l.now().Add(s.offset + validity).UTC()
 	}
-	msg, err := seal(l.keys, forRequest, r, body)
+	var msg []byte
+	var err error
+	l.proving(func() { msg, err = seal(l.keys, forRequest, r, body) })
 	if err != nil {
 		return err
 	}

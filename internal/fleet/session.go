@@ -99,7 +99,9 @@ func (s *Session) listen() {
 		case <-s.inbox.more:
 		}
 		for _, m := range s.inbox.take() {
-			if m.head.prove(m.frame, s.host) == nil { // else it is nobody's answer
+			var err error
+			s.l.proving(func() { err = m.head.prove(m.frame, s.host) })
+			if err == nil { // else it is nobody's answer
 				s.hear(m.head, m.body)
 			}
 		}
@@ -329,48 +331,43 @@ func (s *Session) put(a *asking) {
 	_ = s.l.send(s, rid, a.method, a.ro, a.body) // keep sends it again
 }
 
-// keep asks again for what was not answered, and ends the session when the host is silent.
-func (s *Session) keep() {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.done:
-			return
-		case <-tick.C:
-		}
-		now, here := time.Now(), s.l.nc.IsConnected()
-		s.mu.Lock()
-		if here {
-			s.away = time.Time{}
-		} else if s.heard = now; s.away.IsZero() { // nobody can be heard
-			s.away = now
-		}
-		if !s.away.IsZero() && now.Sub(s.away) > keepTime {
-			s.mu.Unlock()
-			s.end(fmt.Errorf("the site's brokers cannot be reached since %s", s.away.Format(time.TimeOnly)))
-			return
-		}
-		silent, idle := now.Sub(s.heard), now.Sub(s.said)
-		late := map[string]*asking{}
-		for id, a := range s.asked {
-			if now.Sub(a.sent) >= a.wait {
-				a.sent, a.wait = now, min(2*a.wait, 15*time.Second)
-				late[id] = a
-			}
-		}
+// keep asks again for what was not answered, and ends the session when the host is silent. here tells
+// that there is a broker.
+func (s *Session) keep(now time.Time, here bool) {
+	s.mu.Lock()
+	if s.agent == "" { // it is not open yet
 		s.mu.Unlock()
-		if silent > silentTime {
-			s.end(fmt.Errorf("no word from %s for %s: its host or its broker cannot be reached", s.name, silentTime))
-			return
+		return
+	}
+	if here {
+		s.away = time.Time{}
+	} else if s.heard = now; s.away.IsZero() { // nobody can be heard
+		s.away = now
+	}
+	if !s.away.IsZero() && now.Sub(s.away) > keepTime {
+		s.mu.Unlock()
+		s.end(fmt.Errorf("the site's brokers cannot be reached since %s", s.away.Format(time.TimeOnly)))
+		return
+	}
+	silent, idle := now.Sub(s.heard), now.Sub(s.said)
+	late := map[string]*asking{}
+	for id, a := range s.asked {
+		if now.Sub(a.sent) >= a.wait {
+			a.sent, a.wait = now, min(2*a.wait, 15*time.Second)
+			late[id] = a
 		}
-		for id, a := range late {
-			_ = s.l.send(s, id, a.method, a.ro, a.body) // the next round tries again
-		}
-		s.tell(now)
-		if idle > pingTime {
-			s.put(&asking{method: methodPing, ro: true})
-		}
+	}
+	s.mu.Unlock()
+	if silent > silentTime {
+		s.end(fmt.Errorf("no word from %s for %s: its host or its broker cannot be reached", s.name, silentTime))
+		return
+	}
+	for id, a := range late {
+		_ = s.l.send(s, id, a.method, a.ro, a.body) // the next round tries again
+	}
+	s.tell(now)
+	if idle > pingTime {
+		s.put(&asking{method: methodPing, ro: true})
 	}
 }
 

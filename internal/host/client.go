@@ -113,9 +113,10 @@ type Client struct {
 
 	mu       sync.Mutex
 	samples  map[int]*collected
-	starting int   // samplings whose id is not known yet
-	early    int64 // bytes of samples that arrived before the id
-	broken   error // what was wrong with the last message
+	starting int       // samplings whose id is not known yet
+	early    int64     // bytes of samples that arrived before the id
+	broken   error     // what was wrong with the last message
+	ending   time.Time // when it was last tried to end a sampling that nobody knows
 }
 
 // Dial starts an agent and exchanges hellos; if that fails, it removes what was copied for the
@@ -168,16 +169,15 @@ func (c *Client) start(ctx context.Context) error {
 		return err
 	}
 	c.stdin, c.stdout, c.kill = p.stdin, p.stdout, p.kill
-	received := make(chan struct{})
-	in := newInbox(newLines(p.stdout, p.stdin), c.notified, c.dropped, func() { close(received) })
+	// Wait closes stdout, so the last message has to be read before.
+	in := newInbox(newLines(p.stdout, p.stdin), c.notified, c.dropped, func() {
+		go func() {
+			c.how = p.wait()
+			said.flush()
+			close(c.ended)
+		}()
+	})
 	c.rpc = jrpc2.NewClient(in, &jrpc2.ClientOptions{OnStop: c.stopped})
-	go func() {
-		// Wait closes stdout, so the last message has to be read before.
-		<-received
-		c.how = p.wait()
-		said.flush()
-		close(c.ended)
-	}()
 	return nil
 }
 
@@ -434,9 +434,13 @@ func (c *Client) Hello() Hello { return c.hello }
 // Data are the host's data addresses, as far as the user named them.
 func (c *Client) Data() []netip.Addr { return slices.Clone(c.ep.Data) }
 
-// Facts reads the facts of the host.
+// Facts reads the facts of the host. Of what its tables have nothing may be changed.
 func (c *Client) Facts(ctx context.Context) (*model.Facts, error) {
-	return ask(ctx, c, methodFacts, factsParams{c.ep.Name})
+	f, err := ask(ctx, c, methodFacts, factsParams{c.ep.Name})
+	if f != nil {
+		c.types.shared.facts(f)
+	}
+	return f, err
 }
 
 // Thermal reads the host's temperatures.

@@ -150,9 +150,30 @@ func (c *Client) notified(name string, params []byte) {
 	switch {
 	case errors.Is(err, errNobodyAsked):
 		c.dropped("samples")
+		c.endStray(p.ID)
 	case err != nil:
 		c.dropped("samples that cannot be read (" + printable(err.Error()) + ")")
 	}
+}
+
+// strayApart is the least time between two tries to end a sampling that nobody knows.
+const strayApart = 5 * time.Second
+
+// endStray has the agent end a sampling that nobody knows: its start was carried out late, or its end
+// was not. If that fails, one of its next samples has it tried again.
+func (c *Client) endStray(id int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if !c.ending.IsZero() && now.Sub(c.ending) < strayApart {
+		return
+	}
+	c.ending = now
+	go func() { // what is received waits for nothing
+		ctx, cancel := context.WithTimeoutCause(context.Background(), stopTime, fmt.Errorf("%w within %v", errNoAnswer, stopTime))
+		defer cancel()
+		_, _ = ask(ctx, c, methodSampleStop, idParams{id}) // what comes of it shows
+	}()
 }
 
 var (

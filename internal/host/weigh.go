@@ -38,11 +38,13 @@ func weigh(text []byte, t reflect.Type) (int64, error) {
 	return weighed(text, t, &Types{})
 }
 
-// Types is what is known of the types that messages decode into, and what unpacks samples. Clients may
-// share one: of a thousand each would otherwise hold a hundred kilobytes of it. The zero value is ready.
+// Types is what is known of the types that messages decode into, what unpacks samples, and what hosts'
+// facts have alike. Clients may share one: of a thousand each would otherwise hold a hundred kilobytes of
+// it. The zero value is ready.
 type Types struct {
 	all    sync.Map // fields, by reflect.Type
 	unpack delta.Decoder
+	shared shared
 }
 
 // fields are those of a struct, by their names and their folded names.

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"linerate/internal/explain"
 	"linerate/internal/failure"
 	"linerate/internal/measure"
 	"linerate/internal/model"
@@ -84,7 +87,7 @@ type liveEnd struct {
 	factsAt time.Duration      // when the facts came in
 	stale   staleness
 	memory  memory
-	asked   measure.Watch // of the sampling that runs, of follow alone
+	asked   uint64 // sum of the addresses that the sampling that runs is of, of follow alone
 	askedAt time.Duration
 }
 
@@ -139,7 +142,8 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 			e.in.put(arrival{at: e.now(), heard: heard})
 		}
 	})
-	look, again := time.NewTicker(refresh), time.NewTicker(turn)
+	// At moments of its own: the facts of a thousand hosts at once would take more memory than all else.
+	look, again := time.NewTimer(rand.N(refresh)), time.NewTicker(turn)
 	defer look.Stop()
 	defer again.Stop()
 	for {
@@ -151,6 +155,7 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 			_, err := stop()
 			return true, cmp.Or(err, errGone)
 		case <-look.C:
+			look.Reset(refresh)
 			err = e.look(ctx, agent)
 		case <-e.doubted:
 			err = e.look(ctx, agent)
@@ -216,7 +221,7 @@ func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {
 // asks is what is to be sampled now.
 func (e *liveEnd) asks() measure.Watch {
 	w := e.Target.watch()
-	w.Queues = e.queues
+	w.Queues, w.Counters = e.queues, explain.Counters()
 	if e.Peers != nil {
 		w.Addrs = e.Peers()
 	}
@@ -226,14 +231,25 @@ func (e *liveEnd) asks() measure.Watch {
 // overdue tells that another sampling has to take the place of the one that runs: where a host is read
 // seldom, a sampling begins with more than it sends in many seconds, so that it lasts longer.
 func (e *liveEnd) overdue() bool {
-	return time.Duration(e.every.Load()) < slowInterval || e.now()-e.askedAt > slowTurn || !reflect.DeepEqual(e.asked, e.asks())
+	return time.Duration(e.every.Load()) < slowInterval || e.now()-e.askedAt > slowTurn || e.asked != sum(e.asks().Addrs)
+}
+
+// sum stands for a list of addresses, of which each host of a site is asked for those of all others: the
+// lists themselves would be a list of a thousand for each of a thousand.
+func sum(addrs []netip.Addr) uint64 {
+	h := fnv.New64a()
+	for _, a := range addrs {
+		b := a.As16()
+		_, _ = h.Write(b[:]) // never fails
+	}
+	return h.Sum64()
 }
 
 // sample starts a sampling. While one takes the place of another both send; the view drops what
 // it has seen already.
 func (e *liveEnd) sample(ctx context.Context, agent LiveAgent) (stop func() ([]model.Sample, error), err error) {
 	w := e.asks()
-	e.asked, e.askedAt = w, e.now()
+	e.asked, e.askedAt = sum(w.Addrs), e.now()
 	return agent.FollowSampling(ctx, w, time.Duration(e.every.Load()), func(s model.Sample) {
 		e.in.put(arrival{at: e.now(), sample: &s})
 	})

@@ -40,6 +40,9 @@ type Watch struct {
 	Share string `json:"share,omitempty"`
 	// Disk is the block device to watch, e.g. sda; empty is none.
 	Disk string `json:"disk,omitempty"`
+	// Counters are the names of the SNMP counters that samples have; empty is all of them. A kernel has
+	// hundreds, which are most of a sample.
+	Counters []string `json:"counters,omitempty"`
 	// Queues adds what each transmit queue of the interfaces counts.
 	Queues bool `json:"queues,omitempty"`
 	// Serves is the storage that the host serves; nil is none.
@@ -119,6 +122,9 @@ func (s *Sampler) Read(ctx context.Context) (model.Sample, error) {
 	}
 	if len(errs) == len(views) {
 		return model.Sample{}, fmt.Errorf("sample this host: nothing can be read; see that /proc is mounted and readable: %w", errors.Join(errs...))
+	}
+	if len(s.watch.Counters) > 0 { // not before: how connections are read depends on some, too
+		maps.DeleteFunc(out.SNMP, func(name string, _ int64) bool { return !slices.Contains(s.watch.Counters, name) })
 	}
 	return out, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"linerate/internal/app"
 	"linerate/internal/app/explain"
+	explained "linerate/internal/explain"
 	"linerate/internal/facts"
 	"linerate/internal/host"
 	"linerate/internal/host/delta"
@@ -310,11 +311,11 @@ func (a *agentOf) send(say func(string, ...any), done chan struct{}) {
 
 func crowdAddr(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 20, byte(i >> 8), byte(i)}) }
 
-// crowdSample is what a host with 8 cores and 3 interfaces counts: some 300 numbers, most of which grow.
+// crowdSample is what a host with 28 cores and 3 interfaces counts: some 300 numbers, most of which grow.
 func crowdSample(i, n int, moves bool) model.Sample {
 	s := model.Sample{V: model.SampleVersion, At: time.Duration(n) * time.Second, HostAt: clockZero.Add(time.Duration(n) * time.Second), SNMP: map[string]int64{}}
 	grown := func(k int) int64 { return int64(i*1_000_003 + n*(k*7919+13)) }
-	for k := range 8 {
+	for k := range 28 {
 		d := time.Duration(grown(k)) * time.Microsecond
 		s.CPUs = append(s.CPUs, model.CPUTime{CPU: k, User: d, System: d / 2, SoftIRQ: d / 3, Idle: 3 * d, IOWait: d / 9})
 		s.Softnet = append(s.Softnet, model.Softnet{CPU: k, Processed: grown(k)})
@@ -323,8 +324,8 @@ func crowdSample(i, n int, moves bool) model.Sample {
 		s.NICs = append(s.NICs, model.NICCount{Name: fmt.Sprintf("eth%d", k), RxBytes: grown(k) * 1000, TxBytes: grown(k + 1), RxPackets: grown(k), TxPackets: grown(k)})
 		s.Qdiscs = append(s.Qdiscs, model.QdiscCount{Dev: fmt.Sprintf("eth%d", k), Kind: "fq_codel", Bytes: grown(k), Packets: grown(k)})
 	}
-	for k := range 180 {
-		s.SNMP[fmt.Sprintf("TcpExt.TCPCounterNumber%d", k)] = grown(k % 20 * (k % 3))
+	for k, name := range explained.Counters() {
+		s.SNMP[name] = grown(k % 3)
 	}
 	if moves {
 		moved := int64(n) * 117_000_000

@@ -77,7 +77,7 @@ line. --replay shows a recorded run by the same rules.`,
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
 	durationVar(cmd.Flags(), &o.window, "window", 10*time.Second, "how many of the last seconds a verdict uses (5s to 1m)")
-	cmd.Flags().BoolVar(&o.once, "once", false, "print one picture as soon as there is a verdict, or nothing moves, and end")
+	cmd.Flags().BoolVar(&o.once, "once", false, "print one picture as soon as there is a verdict, or nothing moves, and end; exit code 1 if a path is stale or lost")
 	cmd.Flags().StringVar(&o.replay, "replay", "", "show a recorded run (linerate runs) instead of the present")
 	cmd.Flags().Float64Var(&o.speed, "speed", 1, "with --replay: how many times faster than it was; 0 does not wait")
 	return cmd

@@ -15,7 +15,7 @@ import (
 
 const (
 	mostTiles = 20 // paths that the grid lists
-	mostName  = 22 // characters of a name in it, as many as have a column; below it stands whole
+	mostName  = 22 // columns of a name in it, as many as have a column; below it stands whole
 )
 
 // gridSection lists several paths, those first that want to be looked at: each with its share of the
@@ -81,8 +81,8 @@ func tally(all []watch.Picture) string {
 
 func tile(p watch.Picture) document.Rung {
 	shown := p.Shown
-	shown.Host = shortened(shown.Host, mostName) // a long one would take the bars of all paths away
-	r := document.Rung{Name: shortened(p.Path, mostName), Words: sign(shown) + " " + wordsOf(shown)}
+	shown.Host = document.Shortened(shown.Host, mostName) // a long one would take the bars of all paths away
+	r := document.Rung{Name: document.Shortened(p.Path, mostName), Words: sign(shown) + " " + wordsOf(shown)}
 	if urgency(p) == gone {
 		if at := heard(p.Hosts); !at.IsZero() {
 			r.Words += ", last heard " + at.Local().Format(time.TimeOnly)
@@ -143,13 +143,6 @@ func sign(n watch.Named) string {
 		return "◌"
 	}
 	return "–"
-}
-
-func shortened(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
 }
 
 // wayText are the stations of a path from where its data come to where they go, with a sign at the one

@@ -88,18 +88,26 @@ func TestGridLinesUpWhateverAPathIsCalled(t *testing.T) {
 	short, other := pathIn(limitedBy(model.PathLoss, model.AtPath, ""), 0.2), pathIn(limitedBy(model.ReceiverWindow, model.AtReceiver, long), 0.6)
 	other.Path = long + " – nas"
 	d := document.Document{Sections: []document.Section{gridSection([]watch.Picture{short, other})}}
-	var b bytes.Buffer
-	if err := d.Text(&b, false, 100); err != nil {
-		t.Fatal(err)
-	}
-	var at []int
-	for l := range strings.Lines(b.String()) {
-		if before, _, found := strings.Cut(l, "█"); found {
-			at = append(at, len([]rune(before)))
+	for _, width := range []int{60, 80, 120} {
+		var b bytes.Buffer
+		if err := d.Text(&b, false, width); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(at) != 2 || at[0] != at[1] {
-		t.Errorf("bars begin at %v:\n%s", at, b.String())
+		var at []int
+		for l := range strings.Lines(b.String()) {
+			if before, bar, found := strings.Cut(l, "█"); found {
+				at = append(at, len([]rune(before)))
+				if n := strings.Count(bar, "█") + strings.Count(bar, "░"); n < 5 {
+					t.Errorf("at %d columns a bar has %d", width, 1+n)
+				}
+			}
+			if n := len([]rune(strings.TrimRight(l, "\n"))); n > width {
+				t.Errorf("%d columns of %d: %q", n, width, l)
+			}
+		}
+		if len(at) != 2 || at[0] != at[1] || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), "600 Mbit/s, 60%") {
+			t.Errorf("at %d columns bars begin at %v:\n%s", width, at, b.String())
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -24,7 +25,8 @@ type view struct {
 	fresh  []runs.Summary // those that were kept since, newest first
 	began  time.Time
 	looked time.Time
-	unread error // why kept runs are not known
+	unread error     // why kept runs are not known
+	asked  time.Time // when one picture might have been shown first, had it not been old
 }
 
 // beneath is what stands beneath a path beside its picture.
@@ -57,18 +59,43 @@ func (v *view) show(all []watch.Picture) error {
 	fresh := happened(all)
 	v.lately = append(v.lately, fresh...)
 	v.lately = v.lately[max(0, len(v.lately)-mostEvents):]
-	if v.once {
-		for _, p := range all {
-			if p.Shown.State == watch.Starting || p.Shown.State == "" {
-				return nil
-			}
-		}
+	if v.once && v.waits(all) {
+		return nil
 	}
 	if err := v.print(all, fresh); err != nil {
 		return err
 	}
 	if v.once && len(all) > 0 {
-		return errSeen
+		return cmp.Or(old(all), errSeen)
+	}
+	return nil
+}
+
+// onceWaits is for how long one picture waits for samples of hosts that are stale or lost.
+const onceWaits = 15 * time.Second
+
+// waits tells that there may be a better picture soon.
+func (v *view) waits(all []watch.Picture) bool {
+	for _, p := range all {
+		if p.Shown.State == watch.Starting || p.Shown.State == "" {
+			return true
+		}
+	}
+	if !v.live || old(all) == nil {
+		return false
+	}
+	if v.asked.IsZero() {
+		v.asked = all[0].At
+	}
+	return all[0].At.Sub(v.asked) < onceWaits
+}
+
+// old is the error of pictures that show what was, not what is; nil: there is none.
+func old(all []watch.Picture) error {
+	for _, p := range all {
+		if p.Shown.State == watch.Stale || p.Shown.State == watch.Lost {
+			return fmt.Errorf("watch --once: %s is %s: %s", p.Path, p.Shown.State, p.Why)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,44 @@ func TestALogSaysWhatChangedOnHosts(t *testing.T) {
 	want := "12:00:00 a – nas1: idle\n12:00:00 nas1: eth0 speed: 10 Gbit/s → 1 Gbit/s\n12:00:00 nas1: x: – → 1 (taken back by linerate)\n"
 	if out.String() != want {
 		t.Errorf("%q\nwant %q", out.String(), want)
+	}
+}
+
+// One picture waits for a while for hosts whose samples are late, and then is no success.
+func TestOnePictureIsNotAnOldOne(t *testing.T) {
+	moving, stale, lost := pathIn(watch.Named{State: watch.Idle}, 0), pathIn(watch.Named{State: watch.Stale}, 0), pathIn(watch.Named{State: watch.Lost}, 0)
+	stale.Path, stale.Why, lost.Path = "client – nas2", "nas2 sent its last sample 9s ago", "nas3"
+	starting := pathIn(watch.Named{State: watch.Starting}, 0)
+	begun := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name string
+		live bool
+		each [][]watch.Picture // a second apart
+		ends int
+		says string
+	}{
+		{"all there", true, [][]watch.Picture{{starting}, {moving}}, 1, errSeen.Error()},
+		{"late, and then there", true, [][]watch.Picture{{moving, stale}, {moving, stale}, {moving, moving}}, 2, errSeen.Error()},
+		{"late for good", true, slices.Repeat([][]watch.Picture{{moving, stale}}, 20), 15, "client – nas2 is stale: nas2 sent its last sample 9s ago"},
+		{"lost", true, slices.Repeat([][]watch.Picture{{lost}}, 20), 15, "nas3 is lost"},
+		{"a recorded one", false, [][]watch.Picture{{stale}}, 0, "is stale"},
+	} {
+		var out bytes.Buffer
+		env := &environment{Env: app.Env{Getenv: func(string) string { return t.TempDir() }, Now: func() time.Time { return begun }}, out: document.NewScreen(&out), width: 80}
+		v := newView(env, true, c.live)
+		for n, all := range c.each {
+			for i := range all {
+				all[i].At = begun.Add(time.Duration(n) * time.Second)
+			}
+			err := v.show(all)
+			if n < c.ends && err == nil {
+				continue
+			}
+			if n != c.ends || err == nil || !strings.Contains(err.Error(), c.says) || out.Len() == 0 {
+				t.Errorf("%s: after %d s %v, with %d bytes", c.name, n, err, out.Len())
+			}
+			break
+		}
 	}
 }
 

@@ -95,7 +95,8 @@ func TestPushesComeOnceAndInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Link{keys: k, c: Credential{Site: "lab"}, now: time.Now, sessions: map[string]*Session{}}
+	l := &Link{keys: k, c: Credential{Site: "lab"}, now: time.Now, sessions: map[string]*Session{}, closed: make(chan struct{})}
+	close(l.closed) // it has no broker to be heard by
 	s := newSession(l, IDOf(k.Public()), "nas1")
 	var got []string
 	read := make(chan struct{})

@@ -61,6 +61,17 @@ func TestSamplerLive(t *testing.T) {
 	}
 }
 
+func TestSamplesHaveTheCountersThatAreAskedFor(t *testing.T) {
+	s, err := NewSampler(kernel.Live{}, Watch{Counters: []string{"Tcp.OutSegs", "No.Such"}}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Read(context.Background())
+	if _, ok := out.SNMP["Tcp.OutSegs"]; err != nil || !ok || len(out.SNMP) != 1 {
+		t.Errorf("%v, %v", out.SNMP, err)
+	}
+}
+
 func BenchmarkSamplerLive(b *testing.B) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

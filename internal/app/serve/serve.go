@@ -54,6 +54,9 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	if err != nil {
 		return err
 	}
+	if err := o.Watch.Check(); err != nil {
+		return err
+	}
 	for _, h := range o.Watch.Here { // what is not there is not served
 		if _, err := h.LiveEnd(ctx, e, p); err != nil {
 			return err

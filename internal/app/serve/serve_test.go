@@ -70,6 +70,15 @@ func TestAThousandHosts(t *testing.T) {
 	}
 }
 
+// A host that is named twice is refused before anything is served.
+func TestAHostNamedTwiceIsRefused(t *testing.T) {
+	o := Options{Listen: "127.0.0.1:0", Watch: appwatch.Options{Hosts: []string{"nas1", "client1", "nas1"}}, Serving: func(string) { t.Error("it is served") }}
+	err := Serve(t.Context(), app.Env{}, o, nil)
+	if failure.KindOf(err) != failure.Usage || !strings.Contains(err.Error(), "nas1 is named twice") {
+		t.Error(err)
+	}
+}
+
 // A port that another program has is said with what to do.
 func TestAPortInUseIsSaid(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -225,6 +225,12 @@ func SiteHosts(ctx context.Context, e app.Env, site, selection string, p app.Pro
 	return names, nil
 }
 
+// Check refuses hosts that are no names, or named twice.
+func (o Options) Check() error {
+	_, err := o.names()
+	return err
+}
+
 // names are the hosts, each once.
 func (o Options) names() (out []host.Name, err error) {
 	for _, text := range o.Hosts {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Plain makes a text from outside safe for a terminal and for one line:
@@ -24,7 +23,7 @@ func plainLines(s string) []string {
 	return out
 }
 
-// wrap makes a text plain and breaks it into lines of at most width characters,
+// wrap makes a text plain and breaks it into lines of at most width columns,
 // at spaces; a longer word, such as a path, stays whole.
 func wrap(s string, width int) []string {
 	var lines []string
@@ -72,17 +71,14 @@ func cut(s string, width int) []string {
 	var out []string
 	room := width - n
 	for _, line := range wrap(s[n:], room) {
-		r := []rune(line)
-		for len(r) > room {
-			at := room
-			for i := room - 1; i > room/2 && at == room; i-- { // after a mark rather than within a word
-				if strings.ContainsRune("._@/=:-", r[i]) {
-					at = i + 1
-				}
+		for length(line) > room {
+			at := fitting(line, room)
+			if i := strings.LastIndexAny(line[:at], "._@/=:-"); i > at/2 { // rather than within a word
+				at = i + 1
 			}
-			out, r = append(out, string(r[:at])), r[at:]
+			out, line = append(out, line[:at]), line[at:]
 		}
-		out = append(out, string(r))
+		out = append(out, line)
 	}
 	for i := range out {
 		out[i] = []string{s[:n], pad("", n)}[min(i, 1)] + out[i]
@@ -108,9 +104,7 @@ func Capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-func length(s string) int { return utf8.RuneCountInString(s) }
-
-// pad fills s up with spaces to width characters, padLeft in front of it.
+// pad fills s up with spaces to width columns, padLeft in front of it.
 func pad(s string, width int) string { return s + strings.Repeat(" ", max(0, width-length(s))) }
 
 func padLeft(s string, width int) string { return strings.Repeat(" ", max(0, width-length(s))) + s }

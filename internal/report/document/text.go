@@ -243,6 +243,10 @@ func (t *terminal) ladder(rungs []Rung) {
 			bar = min(bar, t.width-name-6-length(Plain(r.tail())))
 		}
 	}
+	beneath := bar < 6 // a narrow terminal: the bar has its room first
+	if beneath {
+		bar = min(30, t.width-name-4)
+	}
 	for _, r := range rungs {
 		label := "  " + pad(Plain(r.Name), name) + "  "
 		margin := pad("", length(label))
@@ -254,8 +258,8 @@ func (t *terminal) ladder(rungs []Rung) {
 			for i, l := range wrap(why, max(t.width-length(label), 20)) {
 				t.WriteString(t.style(sgrDim, []string{label, margin}[min(i, 1)]+l) + "\n")
 			}
-		case bar < 6: // a narrow terminal: no bar, and the numbers beneath
-			t.put(label)
+		case beneath:
+			t.put(label + t.style(barColors[r.Class], drawBar(*r.Meter, bar)))
 			t.lines(r.tail(), "    ", "")
 		default:
 			t.put(label + t.style(barColors[r.Class], drawBar(*r.Meter, bar)) + "  " + Plain(r.tail()))

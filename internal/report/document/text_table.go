@@ -98,7 +98,8 @@ func (t *terminal) row(x Table, cells []string, widths []int) {
 	for i, c := range cells {
 		broken[i] = cut(c, max(widths[i], 1))
 		if len(broken[i]) > 1 && x.Head[i].Clip {
-			broken[i] = []string{strings.TrimRight(string([]rune(Plain(c))[:widths[i]-1]), " ,") + "…"}
+			p := Plain(c)
+			broken[i] = []string{strings.TrimRight(p[:fitting(p, widths[i]-1)], " ,") + "…"}
 		}
 		height = max(height, len(broken[i]))
 	}
@@ -124,6 +125,14 @@ func (t *terminal) below(x Table, i int) {
 	}
 }
 
+// inText is a column's name within a line: an abbreviation such as RTT stays one.
+func inText(name string) string {
+	if name == strings.ToUpper(name) {
+		return name
+	}
+	return strings.ToLower(name)
+}
+
 func (t *terminal) rowBlocks(x Table, rows [][]string) {
 	name := 0
 	for _, c := range x.Head[min(1, len(x.Head)):] {
@@ -133,7 +142,7 @@ func (t *terminal) rowBlocks(x Table, rows [][]string) {
 		t.lines(strings.TrimSpace(slices.Concat(r, []string{""})[0]), "  ", sgrBold)
 		for j := 1; j < len(r); j++ {
 			if strings.TrimSpace(r[j]) != "" {
-				t.hang("    "+pad(Plain(strings.ToLower(x.Head[j].Name)), name)+"  ", r[j], "")
+				t.hang("    "+pad(Plain(inText(x.Head[j].Name)), name)+"  ", r[j], "")
 			}
 		}
 		t.below(x, i)

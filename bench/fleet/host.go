@@ -139,7 +139,10 @@ func (x *asked) answer(ctx context.Context, method string, id int) (json.RawMess
 		go func() { r.ended <- x.beats.send(ctx, x.simulated, id, x.write) }()
 		return fmt.Appendf(nil, `{"id":%d}`, id), nil
 	case "sample.stop":
-		r := x.runs[id]
+		r, ok := x.runs[id]
+		if !ok { // it was stopped before
+			return json.RawMessage(`{"count":0}`), nil
+		}
 		delete(x.runs, id)
 		r.stop()
 		t := <-r.ended

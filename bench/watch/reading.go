@@ -14,9 +14,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"linerate/bench/kit"
+	"linerate/internal/explain"
 	"linerate/internal/host"
 	"linerate/internal/measure"
 	"linerate/internal/model"
@@ -93,7 +95,8 @@ func readAgent(ctx context.Context, u kit.User, every, long time.Duration) (c co
 	if err != nil {
 		return c, err
 	}
-	stop, err := a.FollowSampling(ctx, measure.Watch{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, FindOwners: true}, every, func(model.Sample) {})
+	var came atomic.Int64
+	stop, err := a.PassSampling(ctx, measure.Watch{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, FindOwners: true, Counters: explain.Counters()}, every, func(model.Sample) { came.Add(1) })
 	if err != nil {
 		return c, err
 	}
@@ -112,8 +115,7 @@ func readAgent(ctx context.Context, u kit.User, every, long time.Duration) (c co
 	if c.memory, err = most(pid); err != nil {
 		return c, err
 	}
-	samples, err := stop()
-	if err != nil || len(samples) == 0 {
+	if _, err := stop(); err != nil || came.Load() == 0 {
 		return c, errors.Join(err, errors.New("no sample"))
 	}
 	return c, nil

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	"linerate/internal/explain"
 	"linerate/internal/host/delta"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -77,8 +78,8 @@ func grown(cores, conns, nics int) (s model.Sample) {
 		s.NICs = append(s.NICs, model.NICCount{Name: fmt.Sprintf("eth%d", i)})
 	}
 	s.SNMP = map[string]int64{}
-	for i := range 250 { // what Linux counts
-		s.SNMP[fmt.Sprintf("TcpExt.Counter%d", i)] = int64(1000 * i)
+	for i, name := range explain.Counters() {
+		s.SNMP[name] = int64(1000 * i)
 	}
 	return s
 }

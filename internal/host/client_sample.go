@@ -165,7 +165,7 @@ func (c *Client) endStray(id int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	if !c.ending.IsZero() && now.Sub(c.ending) < strayApart {
+	if c.starting > 0 || !c.ending.IsZero() && now.Sub(c.ending) < strayApart { // one that starts may be that one
 		return
 	}
 	c.ending = now

@@ -16,6 +16,7 @@ import (
 const (
 	mostSeconds = 15 * 60 // records of a second that are kept in memory
 	mostRecent  = 90_000  // paths in them, half a kilobyte each: of a thousand paths a minute and a half is kept
+	mostLate    = 20_000  // records of a second of one path that came late
 	mostRows    = 400     // of an answer
 	mostMarks   = 500
 	mostStretch = 400 * 24 * time.Hour
@@ -53,6 +54,16 @@ func tooOld(records []past.Record) int {
 		}
 	}
 	return 0
+}
+
+// Late takes what a path would have been shown as while it was stale, as loop.Live has it: it takes the
+// place of that in what is in memory. It may be called beside Show.
+func (v *View) Late(run []watch.Picture) {
+	all := past.Late(time.Second, run)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.late = append(v.late, all...)
+	v.late = slices.Delete(v.late, 0, max(0, len(v.late)-mostLate))
 }
 
 // Stretch is the answer of /history: what a path did in a stretch of time.
@@ -129,9 +140,14 @@ func (v *View) stretch(path string, from, to time.Time) (Stretch, error) {
 // as far as that goes back, the rest from disk.
 func (v *View) records(s *Stretch) ([]past.Record, error) {
 	v.mu.Lock()
-	recent := v.recent
+	recent := slices.Clone(v.recent)
+	for _, r := range v.late {
+		if r.Paths[0].Name == s.Path && len(recent) > 0 && !r.At.Before(recent[0].At) {
+			recent = append(recent, r)
+		}
+	}
 	v.mu.Unlock()
-	inside := slices.DeleteFunc(slices.Clone(recent), func(r past.Record) bool { return r.At.Before(s.From) || !r.At.Before(s.To) })
+	inside := slices.DeleteFunc(recent, func(r past.Record) bool { return r.At.Before(s.From) || !r.At.Before(s.To) })
 	long, until := s.To.Sub(s.From), s.To
 	short := long <= mostSeconds*time.Second
 	switch s.Width = past.Width(long, mostRows); {

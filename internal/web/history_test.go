@@ -78,6 +78,53 @@ func TestHistoryOfAPath(t *testing.T) {
 	}
 }
 
+// What a path would have been shown as while it was stale takes the place of that, once it is known.
+func TestLatePicturesAreInTheStretch(t *testing.T) {
+	v, s := serve(t)
+	at := func(i int, state watch.State) watch.Picture {
+		p := picture(state, model.PathLoss)
+		p.At, p.Events = noon.Add(time.Duration(i)*time.Second), nil
+		return p
+	}
+	for i := range 32 {
+		p := at(i, watch.Moving)
+		if i > 10 && i <= 20 {
+			p = at(i, watch.Stale)
+		}
+		if err := v.Show([]watch.Picture{p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	moved := func() (n int) {
+		for _, r := range ask(t, s.URL, noon, noon.Add(30*time.Second)).Rows {
+			if r.Goodput != nil && len(r.Shown) == 1 && r.Shown[0].State == watch.Moving {
+				n++
+			}
+		}
+		return n
+	}
+	if n := moved(); n != 20 {
+		t.Errorf("data moved in %d of 30 seconds, want 20", n)
+	}
+	other := at(10, watch.Moving)
+	var run []watch.Picture
+	for i := 10; i <= 20; i++ {
+		run = append(run, at(i, watch.Moving))
+	}
+	v.Late(run)
+	if n := moved(); n != 30 {
+		t.Errorf("with late samples data moved in %d of 30 seconds", n)
+	}
+	run = nil
+	for i := range 2 * mostLate {
+		other.At = noon.Add(time.Duration(i) * time.Second)
+		run = append(run, other)
+	}
+	if v.Late(run); len(v.late) != mostLate {
+		t.Errorf("%d late records are kept", len(v.late))
+	}
+}
+
 func TestHistoryOfNonsenseIsRefused(t *testing.T) {
 	_, s := serve(t)
 	for _, q := range []string{"", "?from=x&to=y", "?from=2026-11-24T10:00:00Z&to=2026-11-24T09:00:00Z", "?from=1026-11-24T10:00:00Z&to=2026-11-24T09:00:00Z"} {

@@ -49,6 +49,7 @@ type View struct {
 	dropped map[string]float64 // by host: series that were left out of answers to Prometheus
 	second  past.Gather        // of records of a second, in which pages look for paths alone
 	recent  []past.Record      // the last quarter of an hour of them
+	late    []past.Record      // and what came late of it
 	past    Past               // nil: none is kept
 	runs    Runs               // nil: none are shown
 	queues  bool               // have series of their own

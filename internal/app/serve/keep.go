@@ -78,16 +78,7 @@ func (k *keeper) hand(all []past.Record) {
 // late takes what a path would have been shown as while it was stale. It waits for the writer: who
 // calls it holds nothing up.
 func (k *keeper) late(run []watch.Picture) {
-	g := past.Gather{Span: history.Finest}
-	var all []past.Record
-	for _, p := range run {
-		all = append(all, g.Add([]watch.Picture{p})...)
-	}
-	all = append(all, g.Close()...)
-	for i := range all {
-		all[i].Late = true
-	}
-	if len(all) > 0 {
+	if all := past.Late(history.Finest, run); len(all) > 0 {
 		k.in <- all
 	}
 }

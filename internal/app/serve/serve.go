@@ -74,7 +74,7 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 		o.Watch.Queues = true
 		view.PerQueue()
 	}
-	o.Watch.Show = view.Show
+	o.Watch.Show, o.Watch.Late = view.Show, view.Late
 	group, ctx := errgroup.WithContext(ctx)
 	if o.Keep > 0 {
 		k, err := newKeeper(e, o.Set, o.Keep)
@@ -86,7 +86,10 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 				k.show(all)
 				return view.Show(all)
 			}
-			o.Watch.Late = k.late
+			o.Watch.Late = func(run []watch.Picture) {
+				view.Late(run)
+				k.late(run)
+			}
 			writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 			kept := make(chan error, 1)
 			go func() { kept <- k.run(writing) }()

@@ -152,3 +152,17 @@ func (h *Host) show(g watch.Host, long time.Duration) {
 	}
 	h.add(one)
 }
+
+// Late makes records of what a path would have been shown as while it was stale: pictures in order, each
+// of which stands for the time since the one before it. Hosts are in them where the pictures have some.
+func Late(span time.Duration, run []watch.Picture) (out []Record) {
+	g := Gather{Span: span}
+	for _, p := range run {
+		out = append(out, g.Add([]watch.Picture{p})...)
+	}
+	out = append(out, g.Close()...)
+	for i := range out {
+		out[i].Late = true
+	}
+	return out
+}

@@ -71,6 +71,9 @@ func blackholeAdvice(s *scene, f *finding) string {
 		}
 	}
 	mtu := s.snd.last.PMTU
+	if mtu == 0 { // not shown
+		return fmt.Sprintf("full-sized packets vanish on the way and nothing reports it: make every hop carry the hosts' MTU and pass ICMP \"fragmentation needed\", or lower the MTU of both ends (segments carry %d bytes%s)", s.snd.last.SndMSS, hosts)
+	}
 	if f.cause == causeProbed {
 		fits := s.snd.last.SndMSS + s.snd.last.PMTU - s.snd.last.AdvMSS
 		return fmt.Sprintf("packets of %d bytes vanish, about %d pass: make every hop carry the hosts' MTU, or lower it at both ends (path MTU in force %d%s)", mtu, fits, mtu, hosts)

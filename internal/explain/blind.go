@@ -66,6 +66,7 @@ func blindAt(e *End) []model.Blind {
 	} else {
 		out = append(out, e.Facts.CouldNotSee...)
 	}
+	out = append(out, unshownAt(e)...)
 	tasks, cpus := 0, 0
 	for _, s := range e.Samples {
 		tasks += len(s.Tasks)

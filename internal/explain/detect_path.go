@@ -410,7 +410,7 @@ func seeLoss(s *scene) *finding {
 		f.id, other, f.advice = model.PathQueue, model.PathLoss, burstAdvice
 	}
 	f.or(other, pacedProbe)
-	if v.retrans < rareLoss {
+	if v.retrans < rareLoss && v.last.CC != "" {
 		f.or(model.CongestionControl, "send with a congestion control that goes by a model of the path (bbr), which so few losses do not slow down; "+v.last.CC+" is in force")
 	}
 	f.unseenReader(s)

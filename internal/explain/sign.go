@@ -84,7 +84,7 @@ func (s *scene) read(id model.Sign) signal {
 		}
 		return signal{there, f.evidence[0].What}
 	}
-	if s.snd == nil {
+	if s.snd == nil || s.unshownSign(id) {
 		return signal{}
 	}
 	if r := s.readSocket(id); r.sight != notVisible {

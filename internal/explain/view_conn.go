@@ -76,8 +76,13 @@ const (
 )
 
 // has tells whether tcp_info reached as far as end; a length of 0 was not
-// recorded and then the fields are believed.
-func has(c model.Conn, end int) bool { return c.InfoLen == 0 || c.InfoLen >= end }
+// recorded and then the fields are believed. What another source shows, unshown.go has.
+func has(c model.Conn, end int) bool {
+	if c.From != "" {
+		return fills(c.From, end)
+	}
+	return c.InfoLen == 0 || c.InfoLen >= end
+}
 
 func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
 	os := within(all, s)
@@ -153,10 +158,16 @@ func losses(a, b model.Conn, resent float64) (retrans, rtos, reord, dsacks float
 	if has(b, infoReord) {
 		reord, dsacks = float64(b.ReordSeen-a.ReordSeen), float64(b.DSACKDups-a.DSACKDups)
 	}
+	if b.From == model.FromEstats {
+		dsacks = float64(b.DSACKDups - a.DSACKDups)
+	}
 	return max(0, retrans), rtos, reord, dsacks
 }
 
 func chronographs(a, b model.Conn, dur time.Duration) (rwnd, sndbuf, busy float64) {
+	if b.From == model.FromEstats {
+		return estatsShares(a, b, dur)
+	}
 	if !has(b, infoChrono) {
 		return unknown(), unknown(), unknown()
 	}
@@ -171,7 +182,7 @@ func (v *sndView) takesIn() float64 { return float64(v.last.SndBuf) * max(1, v.o
 // levels fills the features that are levels at each sample.
 func (v *sndView) levels(os []obs) {
 	two := func(c model.Conn) int64 { return 2 * int64(max(c.SndMSS, 1)) }
-	trips := each(os, func(o obs) float64 { return ratio(o.c.RTT.Seconds(), v.minRTT.Seconds()) })
+	trips := each(os, func(o obs) float64 { return roundTrips(o.c, v.minRTT) })
 	v.queue, v.queueTop = median(trips), quantile(trips, 0.9)
 	v.swing = median(each(os, func(o obs) float64 { return swing(o.c, v.minRTT) }))
 	v.inflight = median(each(os, func(o obs) float64 { return ratio(float64(o.c.Unacked), float64(o.c.Cwnd)) }))
@@ -179,6 +190,10 @@ func (v *sndView) levels(os []obs) {
 	v.drained = share(os, func(o obs) bool { return o.c.SendQ < two(o.c) })
 	v.silent = share(os, func(o obs) bool { return o.c.Unacked == 0 && o.c.NotSent == 0 })
 	v.appLimited = share(os, func(o obs) bool { return o.c.AppLimited })
+	v.lossState = share(os, func(o obs) bool { return o.c.CAState == caLoss })
+	if v.last.From != "" {
+		v.appLimited, v.lossState = unknown(), unknown()
+	}
 	fill := each(os, func(o obs) float64 { return ratio(float64(o.c.SendQ), float64(o.c.SndBuf)) })
 	v.fill, v.fillMid = quantile(fill, 0.25), median(fill)
 	v.overBuffer = median(each(os, func(o obs) float64 {
@@ -188,7 +203,6 @@ func (v *sndView) levels(os []obs) {
 		return ratio(float64(o.c.WmemQueued), float64(o.c.SndBuf))
 	}))
 	v.fixedBuffer = fixedBuffer(os)
-	v.lossState = share(os, func(o obs) bool { return o.c.CAState == caLoss })
 	v.backoff = quantile(each(os, func(o obs) float64 { return float64(o.c.Backoff) }), 1)
 	wnd := each(os, sndWnd)
 	v.window = median(each(os, func(o obs) float64 {
@@ -231,7 +245,7 @@ const caLoss = 4
 const largestPacket = 128 << 10
 
 func sndWnd(o obs) float64 {
-	if !has(o.c, infoSndWnd) || (o.c.SndWnd == 0 && o.c.InfoLen == 0) {
+	if !has(o.c, infoSndWnd) || o.c.SndWnd == 0 && (o.c.InfoLen == 0 || o.c.From != "") {
 		return unknown()
 	}
 	return float64(o.c.SndWnd)

@@ -95,7 +95,7 @@ func ownDelay(os []obs, minRTT time.Duration) float64 {
 // default.
 func rcvWnd(o obs) float64 {
 	switch {
-	case has(o.c, infoRcvWnd) && (o.c.RcvWnd != 0 || o.c.InfoLen != 0):
+	case has(o.c, infoRcvWnd) && (o.c.RcvWnd != 0 || o.c.InfoLen != 0 && o.c.From == ""):
 		return float64(o.c.RcvWnd)
 	case o.c.RcvSsthresh > 0:
 		return float64(o.c.RcvSsthresh)

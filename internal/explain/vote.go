@@ -46,6 +46,8 @@ func elect(scenes []*scene) model.Verdict {
 	for _, s := range scenes {
 		b := ballot{weight: s.vote(scenes), scene: s}
 		b.first, b.next = s.capFirst(diagnose(s))
+		s.capUnshown(b.first)
+		s.capUnshown(b.next)
 		ballots = append(ballots, b)
 	}
 	all := ballots

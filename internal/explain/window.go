@@ -40,7 +40,8 @@ func (f flow) steady() span {
 	}
 	s := span{from: os[first].at, to: os[last].at}
 	s.whole = s.to - s.from
-	s.fresh = os[first].c.BytesAcked+os[first].c.BytesReceived <= freshBytes
+	// Counters that begin with the watch do not tell how old the connection is.
+	s.fresh = os[first].c.From == "" && os[first].c.BytesAcked+os[first].c.BytesReceived <= freshBytes
 	if s.fresh && s.whole >= startUpRTTs*f.minRTT() {
 		skip := min(slowStartRTTs*f.minRTT(), time.Duration(slowStartShare*float64(s.whole)))
 		s.from += skip

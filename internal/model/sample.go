@@ -83,6 +83,9 @@ type Conn struct {
 	// InfoLen is how many bytes of tcp_info the kernel gave; fields past
 	// it are zero because the kernel is older, not because they were zero.
 	InfoLen int `json:"info_len"`
+	// From is what showed the connection where that was not inet_diag; it lists the fields that are
+	// then filled, and all others are zero because they were not shown.
+	From ConnSource `json:"from,omitempty"`
 
 	State     uint8 `json:"state"`    // TCP_ESTABLISHED = 1 …
 	CAState   uint8 `json:"ca_state"` // Open 0, Disorder 1, CWR 2, Recovery 3, Loss 4
@@ -134,6 +137,9 @@ type Conn struct {
 	Busy          time.Duration `json:"busy"`
 	RwndLimited   time.Duration `json:"rwnd_limited"`
 	SndbufLimited time.Duration `json:"sndbuf_limited"`
+	// SourceLimited is the time in which neither window held the sender, but what it was given to
+	// send, or room for that. FromEstats alone has it.
+	SourceLimited time.Duration `json:"source_limited,omitempty"`
 
 	SndWnd   int64 `json:"snd_wnd"` // the peer's advertised window
 	RcvWnd   int64 `json:"rcv_wnd"` // the window we advertise
@@ -150,6 +156,15 @@ type Conn struct {
 	WmemQueued int64 `json:"wmem_queued"`
 	SockDrops  int64 `json:"sock_drops"`
 }
+
+// ConnSource is a way in which a system shows its TCP connections.
+type ConnSource string
+
+// FromEstats: Windows' extended TCP statistics, which count from when they were switched on. It fills
+// Local, Remote, State, RTO, RTT, RTTVar, MinRTT, SndMSS, RcvMSS (taken to be the same), Unacked, Cwnd, Ssthresh, Backoff, TotalRTO,
+// TotalRetrans, DSACKDups, the counters of bytes and segments but Delivered, NotSent, SendQ, RecvQ,
+// SndWnd, RcvWnd, Busy, RwndLimited and SourceLimited. Zero is "not shown" of RTT, MinRTT, Cwnd and the windows too.
+const FromEstats ConnSource = "windows-estats"
 
 // CPUTime is one core's cumulative time, from /proc/stat. Scope is "machine"
 // where the host shares its kernel with others (a namespace).

@@ -1,0 +1,114 @@
+package explain
+
+import (
+	"slices"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// What other systems than Linux do not show of a connection is unknown here, never zero.
+
+const (
+	// unshownCap is the most confidence in a limiter by what such a system shows: each has
+	// rivals that nothing there tells apart from it.
+	unshownCap = 0.5
+	// statesLeast and statesMost of the time that passed have to be in the sender's states
+	// together, or they are not believed: then they did not count what they are meant to.
+	statesLeast = 0.8
+	statesMost  = 1.2
+)
+
+// fills tells whether a source fills the fields of tcp_info that end there.
+func fills(from model.ConnSource, end int) bool {
+	return from == model.FromEstats && slices.Contains([]int{infoBytes, infoSndWnd, infoRcvWnd}, end)
+}
+
+// estatsShares are the shares of chronographs from the three states that a sender is in by turns
+// (RFC 4898: tcpEStatsPerfSndLimTimeRwin, …Cwnd, …Snd). That of the send buffer is in the third, with a
+// program that has nothing to send, and so is not known.
+func estatsShares(a, b model.Conn, dur time.Duration) (rwnd, sndbuf, busy float64) {
+	window, held := b.RwndLimited-a.RwndLimited, b.Busy-a.Busy
+	all := ratio((held + b.SourceLimited - a.SourceLimited).Seconds(), dur.Seconds())
+	if window < 0 || held < window || !(all >= statesLeast && all <= statesMost) {
+		return unknown(), unknown(), unknown()
+	}
+	return min(1, ratio(window.Seconds(), dur.Seconds())), unknown(), min(1, ratio(held.Seconds(), dur.Seconds()))
+}
+
+// roundTrips is the round trip over its minimum.
+func roundTrips(c model.Conn, least time.Duration) float64 {
+	if c.From != "" && c.RTT == 0 {
+		return unknown()
+	}
+	return ratio(c.RTT.Seconds(), least.Seconds())
+}
+
+// from is what showed the flow where that was not Linux; "" is Linux.
+func (s *scene) from() model.ConnSource {
+	switch {
+	case s.snd != nil && s.snd.last.From != "":
+		return s.snd.last.From
+	case s.rcv != nil:
+		return s.rcv.last.From
+	}
+	return ""
+}
+
+// unshownSign tells whether the sending end's system does not show what the sign is read from.
+func (s *scene) unshownSign(id model.Sign) bool {
+	return s.snd.last.From != "" && slices.Contains([]model.Sign{model.BufferFull, model.Paced, model.NoSACK, model.HeldAtHome, model.LargeFail}, id)
+}
+
+// rivals are limiters that look the same where the system does not show what would tell.
+func rivals(id model.LimiterID) []model.Alternative {
+	const (
+		buffer = "Windows does not show a socket's send buffer: have the program ask for a larger one (SO_SNDBUF), or keep more sends under way"
+		policy = "Get-NetQosPolicy: a throttle rate there holds packets back in this host"
+		cpu    = "watch this host's cores and the program (Get-Counter, Task Manager): linerate does not see them on Windows"
+	)
+	switch id {
+	case model.ApplicationSource:
+		return []model.Alternative{{Limiter: model.SendBuffer, Probe: buffer}, {Limiter: model.SenderCPU, Probe: cpu}}
+	case model.LinkRate, model.PathLoss, model.PathQueue, model.CongestionControl, model.Reordering:
+		return []model.Alternative{{Limiter: model.LocalQdisc, Probe: policy}, {Limiter: model.SenderCPU, Probe: cpu}}
+	case model.ApplicationSink:
+		return []model.Alternative{{Limiter: model.ReceiverCPU, Probe: cpu}}
+	}
+	return nil
+}
+
+// capUnshown keeps a finding by what another system shows as unsure as it is.
+func (s *scene) capUnshown(f *finding) {
+	if s.from() == "" || f == nil || claimsNothing(f.id) {
+		return
+	}
+	f.cap = min(unshownCap, cmpCap(f.cap))
+	for _, r := range rivals(f.id) {
+		if r.Limiter != f.id && !slices.ContainsFunc(f.alts, func(a model.Alternative) bool { return a.Limiter == r.Limiter }) {
+			f.alts = append(f.alts, r)
+		}
+	}
+}
+
+// cmpCap is a cap, of which 0 is none.
+func cmpCap(limit float64) float64 {
+	if limit > 0 {
+		return limit
+	}
+	return 1
+}
+
+// unshownAt lists what the system of an end does not show of its connections.
+func unshownAt(e *End) []model.Blind {
+	if !slices.ContainsFunc(e.Samples, func(s model.Sample) bool {
+		return slices.ContainsFunc(s.Conns, func(c model.Conn) bool { return c.From == model.FromEstats })
+	}) {
+		return nil
+	}
+	return []model.Blind{{
+		What:      "buffers, options and congestion control of the connections at " + e.Host,
+		WouldShow: "whether a full send buffer or an idle program leaves nothing to send, who fixed a window, and how losses slow the sender down",
+		How:       "Windows does not show them: watch the other end, where that runs Linux",
+	}}
+}

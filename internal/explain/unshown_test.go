@@ -1,0 +1,101 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// asEstats is a connection as Windows would show it: what FromEstats does not list is zero, and the
+// counters begin with the watch. Coarse is without the fine round trips: whole milliseconds.
+func asEstats(c, base model.Conn, passed time.Duration, coarse bool) model.Conn {
+	out := model.Conn{
+		From: model.FromEstats, Local: c.Local, Remote: c.Remote, State: c.State, RTO: c.RTO, RTT: c.RTT, RTTVar: c.RTTVar, MinRTT: c.MinRTT,
+		SndMSS: c.SndMSS, Unacked: c.Unacked, Cwnd: c.Cwnd, Ssthresh: c.Ssthresh, Backoff: c.Backoff, NotSent: c.NotSent,
+		SendQ: c.SendQ, RecvQ: c.RecvQ, SndWnd: c.SndWnd, RcvWnd: c.RcvWnd, RcvMSS: c.SndMSS,
+		BytesAcked: c.BytesAcked - base.BytesAcked, BytesReceived: c.BytesReceived - base.BytesReceived, BytesSent: c.BytesSent - base.BytesSent,
+		BytesRetrans: c.BytesRetrans - base.BytesRetrans, SegsOut: c.SegsOut - base.SegsOut, SegsIn: c.SegsIn - base.SegsIn,
+		DataSegsOut: c.DataSegsOut - base.DataSegsOut, DataSegsIn: c.DataSegsIn - base.DataSegsIn, TotalRTO: c.TotalRTO - base.TotalRTO,
+		TotalRetrans: c.TotalRetrans - base.TotalRetrans, DSACKDups: c.DSACKDups - base.DSACKDups,
+		RwndLimited: (c.RwndLimited - base.RwndLimited).Truncate(time.Millisecond),
+		Busy:        (c.Busy - c.SndbufLimited - base.Busy + base.SndbufLimited).Truncate(time.Millisecond),
+	}
+	out.SourceLimited = max(0, passed-out.Busy)
+	if coarse {
+		out.RTT, out.RTTVar, out.MinRTT = out.RTT.Truncate(time.Millisecond), out.RTTVar.Truncate(time.Millisecond), out.MinRTT.Truncate(time.Millisecond)
+	}
+	return out
+}
+
+// onWindows is one end of a case as it would be watched on Windows: no facts, no cores, no tasks.
+func onWindows(e *End, coarse bool) *End {
+	out := &End{Host: e.Host, Peer: e.Peer}
+	base := map[trackKey]model.Conn{}
+	began := map[trackKey]time.Duration{}
+	for _, s := range e.Samples {
+		n := model.Sample{V: s.V, At: s.At, HostAt: s.HostAt, Throttled: model.Unknown[time.Duration](model.Unsupported, "Windows")}
+		for _, c := range s.Conns {
+			k := trackKey{c.Local, c.Remote, c.Inode}
+			if b, ok := base[k]; !ok || c.BytesAcked < b.BytesAcked {
+				base[k], began[k] = c, s.At
+			}
+			n.Conns = append(n.Conns, asEstats(c, base[k], s.At-began[k], coarse))
+		}
+		out.Samples = append(out.Samples, n)
+	}
+	return out
+}
+
+// No detector names something confidently by what Windows does not show: each recorded fault, seen
+// from one end as Windows would show it, gives the right verdict, or one that is unsure of itself.
+// A right one is among what it names in most cases, or the verdict would be of no use.
+func TestWhatWindowsDoesNotShowIsNoEvidence(t *testing.T) {
+	for _, view := range []struct {
+		name   string
+		coarse bool
+		of     func(Case, bool) Case
+		named  float64 // share of the recordings whose cause is named, first or among the alternatives
+	}{
+		{"sending", false, func(c Case, coarse bool) Case {
+			return Case{Sender: onWindows(c.Sender, coarse), LineRate: c.LineRate, OneEnd: true}
+		}, 0.6},
+		{"sending, whole milliseconds", true, func(c Case, coarse bool) Case {
+			return Case{Sender: onWindows(c.Sender, coarse), LineRate: c.LineRate, OneEnd: true}
+		}, 0.5},
+		{"sending, no line rate", false, func(c Case, coarse bool) Case {
+			return Case{Sender: onWindows(c.Sender, coarse), OneEnd: true}
+		}, 0.5},
+		{"receiving", false, func(c Case, coarse bool) Case {
+			return Case{Receiver: onWindows(c.Receiver, coarse), LineRate: c.LineRate, OneEnd: true}
+		}, 0.3},
+	} {
+		t.Run(view.name, func(t *testing.T) {
+			labels, counts, named := readLabels(t), map[string]int{}, 0
+			for _, l := range labels {
+				c := view.of(readRecording(t, l.Name), view.coarse)
+				v := Judge(c)
+				checkVerdict(t, c, v)
+				counts[fmt.Sprintf("%s → %s", l.Want[0], v.Limiter)]++
+				open := l
+				open.Ambiguous = true
+				right := l.right(v)
+				if open.right(v) {
+					named++
+				}
+				if !right && !slices.Contains([]model.LimiterID{model.Undetermined}, v.Limiter) && v.Confidence > unshownCap {
+					t.Errorf("%s: %s (%.2f) %s", l.Name, v.Limiter, v.Confidence, v.Line)
+				}
+			}
+			for _, k := range sortedKeys(counts) {
+				t.Logf("%3d  %s", counts[k], k)
+			}
+			t.Logf("%d of %d causes are named", named, len(labels))
+			if share := float64(named) / float64(len(labels)); share < view.named {
+				t.Errorf("the cause is named in %.0f%% of the recordings, want %.0f%%", 100*share, 100*view.named)
+			}
+		})
+	}
+}

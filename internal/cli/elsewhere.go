@@ -10,7 +10,8 @@ import (
 )
 
 // linuxOnly is a command that works on Linux alone: what it would need, and where to start it
-// instead. But is the flags with which it works all the same, since it looks at nothing here.
+// instead. But is the flags with which it works all the same, since it looks at nothing here, or as
+// SYSTEM:FLAG on a system of which linerate reads what it needs.
 type linuxOnly struct {
 	command, needs, instead string
 	but                     []string
@@ -23,8 +24,8 @@ func onLinux() []linuxOnly {
 	const there = "start it on a Linux host"
 	return []linuxOnly{
 		{"demo", "its two hosts are namespaces of the Linux kernel", there + ", where it needs no second machine", nil},
-		{"explain", "it watches what the kernel knows of each TCP connection, its mounts and its disks, which linerate reads on Linux alone",
-			"if the other end of the transfer runs Linux, run linerate explain --attach there with this host's address; what this host is set to, linerate check shows here; hosts of a site can be explained from here: linerate explain site:HOST site:HOST", nil},
+		{"explain", "it watches what the kernel knows of each TCP connection, its mounts and its disks, which linerate reads on Linux alone, and of connections on Windows (explain --attach ADDRESS:PORT)",
+			"if the other end of the transfer runs Linux, run linerate explain --attach there with this host's address; what this host is set to, linerate check shows here; hosts of a site can be explained from here: linerate explain site:HOST site:HOST", []string{"windows:attach"}},
 		{"watch", "it shows what the kernel counts of each connection, core and card, which linerate reads on Linux alone",
 			"start it on a Linux host at the other end: linerate watch --attach ADDRESS:PORT; hosts of a site can be watched from here: linerate watch site:HOST site:HOST", []string{"replay", "site"}},
 		{"serve", "it shows what the kernel counts of each connection, core and card, which linerate reads on Linux alone",
@@ -57,7 +58,7 @@ func refuseElsewhere(env *environment, root *cobra.Command) {
 		}
 		cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 			goos := env.Local.OS()
-			if goos == "linux" || only.works(cmd, args) {
+			if goos == "linux" || only.works(cmd, goos, args) {
 				return nil
 			}
 			return failure.Of(failure.Failed, "linerate %s does not work on %s: %s. %s", only.command, systemName(goos), only.needs, capital(only.instead))
@@ -66,8 +67,11 @@ func refuseElsewhere(env *environment, root *cobra.Command) {
 }
 
 // works tells whether what was typed looks at nothing here.
-func (o linuxOnly) works(cmd *cobra.Command, args []string) bool {
+func (o linuxOnly) works(cmd *cobra.Command, goos string, args []string) bool {
 	for _, name := range o.but {
+		if system, flag, of := strings.Cut(name, ":"); of && system == goos {
+			name = flag
+		}
 		if cmd.Flags().Changed(name) {
 			return true
 		}

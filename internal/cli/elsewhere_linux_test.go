@@ -61,7 +61,7 @@ func TestEveryCommandIsKnownToWorkElsewhereOrNot(t *testing.T) {
 // Each command that works on Linux alone says so on every other system before it does anything.
 func TestLinuxCommandsSayWhereTheyWork(t *testing.T) {
 	lines := map[string]string{
-		"explain": "explain --attach 127.0.0.1:445", "watch": "watch --attach 127.0.0.1:445", "fix": "fix a b", "copy": "copy /a /b", "study run": "study run x.yaml",
+		"explain": "explain /mnt", "watch": "watch --attach 127.0.0.1:445", "fix": "fix a b", "copy": "copy /a /b", "study run": "study run x.yaml",
 		"study resume": "study resume x", "profile save": "profile save mine", "lab up": "lab up pair", "lab reboot": "lab reboot a", "lab exec": "lab exec a -- true",
 		"lab fault add": "lab fault add loss", "lab fault remove": "lab fault remove 1",
 	}

@@ -66,7 +66,6 @@ func blindAt(e *End) []model.Blind {
 	} else {
 		out = append(out, e.Facts.CouldNotSee...)
 	}
-	out = append(out, unshownAt(e)...)
 	tasks, cpus := 0, 0
 	for _, s := range e.Samples {
 		tasks += len(s.Tasks)
@@ -74,6 +73,9 @@ func blindAt(e *End) []model.Blind {
 	}
 	if len(e.Samples) < 2 {
 		return append(out, model.Blind{What: "counters of " + e.Host, WouldShow: "everything: only differences between samples mean something", How: fmt.Sprintf("watch for longer (%d samples were taken)", len(e.Samples))})
+	}
+	if unshown := unshownAt(e); len(unshown) > 0 {
+		return append(out, unshown...)
 	}
 	if tasks == 0 {
 		out = append(out, model.Blind{What: "the tasks that use the connections at " + e.Host, WouldShow: "whether they run short of CPU", How: "watch as root"})

@@ -65,7 +65,7 @@ func rivals(id model.LimiterID) []model.Alternative {
 	const (
 		buffer = "Windows does not show a socket's send buffer: have the program ask for a larger one (SO_SNDBUF), or keep more sends under way"
 		policy = "Get-NetQosPolicy: a throttle rate there holds packets back in this host"
-		cpu    = "watch this host's cores and the program (Get-Counter, Task Manager): linerate does not see them on Windows"
+		cpu    = "look at Task Manager meanwhile, at the program and at each core: linerate does not read them on Windows"
 	)
 	switch id {
 	case model.ApplicationSource:
@@ -83,20 +83,13 @@ func (s *scene) capUnshown(f *finding) {
 	if s.from() == "" || f == nil || claimsNothing(f.id) {
 		return
 	}
-	f.cap = min(unshownCap, cmpCap(f.cap))
+	if f.cap == 0 || f.cap > unshownCap {
+		f.cap = unshownCap
+	}
 	for _, r := range rivals(f.id) {
-		if r.Limiter != f.id && !slices.ContainsFunc(f.alts, func(a model.Alternative) bool { return a.Limiter == r.Limiter }) {
-			f.alts = append(f.alts, r)
-		}
+		f.alts = slices.DeleteFunc(f.alts, func(a model.Alternative) bool { return a.Limiter == r.Limiter })
+		f.alts = append(f.alts, r)
 	}
-}
-
-// cmpCap is a cap, of which 0 is none.
-func cmpCap(limit float64) float64 {
-	if limit > 0 {
-		return limit
-	}
-	return 1
 }
 
 // unshownAt lists what the system of an end does not show of its connections.
@@ -110,5 +103,9 @@ func unshownAt(e *End) []model.Blind {
 		What:      "buffers, options and congestion control of the connections at " + e.Host,
 		WouldShow: "whether a full send buffer or an idle program leaves nothing to send, who fixed a window, and how losses slow the sender down",
 		How:       "Windows does not show them: watch the other end, where that runs Linux",
+	}, {
+		What:      "the programs and cores at " + e.Host,
+		WouldShow: "whether one is full, and whether a program waits for it",
+		How:       "linerate does not read them on Windows: look at Task Manager meanwhile",
 	}}
 }

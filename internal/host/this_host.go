@@ -20,6 +20,16 @@ type ThisHost struct {
 	GOOS string
 	// Run starts a program and waits for it; nil: as Ssh starts its own.
 	Run func(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) error
+	// Estats are the calls by which Windows shows its TCP connections; nil: its own.
+	Estats kernel.Estats
+}
+
+// TCPStatistics is how Windows shows its TCP connections; on other systems it is an error.
+func (h ThisHost) TCPStatistics() (kernel.Estats, error) {
+	if h.Estats != nil {
+		return h.Estats, nil
+	}
+	return kernel.OwnEstats()
 }
 
 // OS is the system, as a GOOS word.

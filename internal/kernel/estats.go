@@ -140,8 +140,8 @@ func (r estatsRead) conn(e estatsEnds) (c model.Conn, ok bool) {
 	r.path(&c)
 	r.times(&c)
 	cong, queue, rec := r[estatsSndCong], r[estatsSendBuff], r[estatsRec]
-	waits, flight := i64(queue, 0), int64(u32(r[estatsData], 64)-u32(r[estatsData], 56)) // SndMax − SndUna
-	c.NotSent = i64(queue, 16)
+	waits, flight := min(i64(queue, 0), mostQueued), int64(u32(r[estatsData], 64)-u32(r[estatsData], 56)) // SndMax − SndUna
+	c.NotSent = min(i64(queue, 16), mostQueued)
 	c.SendQ = c.NotSent + max(waits, flight)
 	c.RecvQ, c.RcvWnd = i64(rec, 48), int64(u32(rec, 0))
 	c.SndWnd = int64(u32(r[estatsObsRec], 0))
@@ -192,6 +192,9 @@ func (r estatsRead) times(c *model.Conn) {
 		c.RTT, c.MinRTT, c.RTTVar = millis(smooth), millis(least), millis(u32(b, 112))
 	}
 }
+
+// mostQueued is more than any memory holds: a larger number is none.
+const mostQueued = 1 << 60
 
 func millis(v uint32) time.Duration {
 	if v == 1<<32-1 {

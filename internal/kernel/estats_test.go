@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -345,6 +346,7 @@ func FuzzParseTCPTable(f *testing.F) {
 func FuzzEstats(f *testing.F) {
 	g := busyGroups()
 	f.Add(g[1], g[2], g[3], g[4], g[5], g[6], g[8])
+	f.Add(g[1], g[2], g[3], bytes.Repeat([]byte{0x7f}, 32), g[5], g[6], []byte{})
 	f.Fuzz(func(t *testing.T, data, cong, path, buff, rec, obs, fine []byte) {
 		c, ok := estatsRead{1: data, 2: cong, 3: path, 4: buff, 5: rec, 6: obs, 8: fine}.conn(estatsEnds{})
 		if ok && (c.SndMSS <= 0 || c.Unacked < 0 || c.Cwnd < 0 || c.NotSent < 0 || c.SendQ < 0 || c.RecvQ < 0 || c.BytesAcked < 0 || c.RTT < 0 || c.MinRTT > c.RTT) {

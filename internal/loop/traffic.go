@@ -104,7 +104,7 @@ func rate(bytes int64, samples []model.Sample) unit.BitRate {
 // ended reports whether the watched process is gone: its threads, which can always be seen, no
 // longer exist.
 func (w *Watch) ended(samples []model.Sample) bool {
-	return w.Target.PID > 0 && len(samples) > 0 && len(samples[len(samples)-1].Tasks) == 0
+	return w.Target.PID > 0 && !w.Target.NoTasks && len(samples) > 0 && len(samples[len(samples)-1].Tasks) == 0
 }
 
 // forgetMount removes the mount's statistics from samples whose judged connections are

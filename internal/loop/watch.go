@@ -29,6 +29,8 @@ type Target struct {
 	// PID is a process whose connections are watched, with its descendants';
 	// 0 is none. Peers are then servers of the storage it uses.
 	PID int
+	// NoTasks: the host's system shows no threads of a process, so that none is no sign of its end.
+	NoTasks bool
 	// Without is the message if there is no connection at all; Watch then does not wait for
 	// one. Empty: Watch waits.
 	Without string

@@ -37,6 +37,9 @@ type WatchOptions struct {
 
 // Watch watches a transfer from this host and judges it.
 func Watch(ctx context.Context, e app.Env, o WatchOptions, p app.Progress) (*app.Record, error) {
+	if e.Local.OS() == "windows" {
+		return watchWindows(ctx, e, o, p)
+	}
 	target, err := o.target(ctx, e)
 	if err != nil {
 		return nil, err
@@ -64,6 +67,11 @@ func Watch(ctx context.Context, e app.Env, o WatchOptions, p app.Progress) (*app
 	if err != nil {
 		return nil, err
 	}
+	return run(ctx, w)
+}
+
+// run watches; that nothing moved is failure.Nothing.
+func run(ctx context.Context, w loop.Watch) (*app.Record, error) {
 	rec, err := w.Run(ctx)
 	var idle *loop.IdleError
 	if errors.As(err, &idle) {

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/kernel/kerneltest"
+	"linerate/internal/model"
+)
+
+// heldByWindow is a connection that sends all that its peer's window of 64 KiB allows.
+func heldByWindow() *kerneltest.Estats {
+	return &kerneltest.Estats{PID: 4, Now: time.Now, Conn: func(after time.Duration) model.Conn {
+		n := int64(13_100_000 * after.Seconds())
+		return model.Conn{
+			Local: netip.MustParseAddrPort("192.0.2.2:49900"), Remote: netip.MustParseAddrPort("192.0.2.9:445"), SndMSS: 1460, Unacked: 44, Cwnd: 900, SndWnd: 65535, RcvWnd: 262144,
+			BytesAcked: n, BytesSent: n, DataSegsOut: n / 1460, SegsOut: n / 1460, SegsIn: n / 2920, NotSent: 1 << 20, SendQ: 1<<20 + 65536,
+			RTT: 5 * time.Millisecond, MinRTT: 4900 * time.Microsecond, RTTVar: 100 * time.Microsecond, RTO: 300 * time.Millisecond,
+			RwndLimited: after * 96 / 100, Busy: after * 98 / 100, SourceLimited: after * 2 / 100,
+		}
+	}}
+}
+
+// What a user of Windows does: start the copy, then ask what holds the connections to the server.
+// The verdict names it, and says what Windows does not show; the statistics are off again at the end.
+func TestExplainAttachOnWindows(t *testing.T) {
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	for name, args := range map[string][]string{"address": {"--attach", "192.0.2.9:445"}, "process": {"--attach", "4"}} {
+		t.Run(name, func(t *testing.T) {
+			stats, here := heldByWindow(), windowsHere(t, "")
+			here.Estats = stats
+			out := said(t, here, 0, append([]string{"explain", "--for", "2s", "--line-rate", "10Gbit"}, args...)...)
+			hasAll(t, out, "extended statistics of these connections are switched on meanwhile", "receiver-window", "advertised window of 64 KiB",
+				"Windows does not show them", "the statistics of 1 connections are off again")
+			if stats.On() != 0 {
+				t.Errorf("%d groups stay on", stats.On())
+			}
+		})
+	}
+	stats, here := heldByWindow(), windowsHere(t, "nothing")
+	here.Estats = stats
+	_, out, _ := runOn(here, "explain", "--for", "1s", "--attach", "192.0.2.9:445", "--json")
+	var v struct{ Verdict model.Verdict }
+	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Verdict.Limiter != model.ReceiverWindow || v.Verdict.Confidence > 0.5 {
+		t.Errorf("where PowerShell does not answer: %v, %s", err, out)
+	}
+}
+
+func TestExplainAttachOnWindowsSaysWhatItLacks(t *testing.T) {
+	stats, here := heldByWindow(), windowsHere(t, "")
+	here.Estats = stats
+	stats.Denied = true
+	hasAll(t, said(t, here, 1, "explain", "--attach", "192.0.2.9:445"), "Access is denied", `opened with "Run as administrator"`)
+	stats.Denied = false
+	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "192.0.2.9:2049"), "no TCP connection to there")
+	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "812"), "no TCP connection")
+	if stats.On() != 0 {
+		t.Error("what was not watched was switched on")
+	}
+	if _, _, errs := runOn(windowsHere(t, ""), "explain", "--attach", "192.0.2.9:445"); !strings.Contains(errs, "unsupported") {
+		t.Errorf("without the calls: %s", errs)
+	}
+}

@@ -69,6 +69,9 @@ no setting on either host, and writes no file but the one that --write allows.
 With HOST:/export it first watches the mount: if a transfer is running, it judges
 that one without any load.
 
+On Windows it watches an address and port, or a process, as an administrator: it
+switches on the TCP statistics of these connections, and off again at the end.
+
 From one end some causes look alike. Then explain says which, and what would
 distinguish them, instead of guessing.`,
 		Example: `  linerate explain /mnt/nas                       while you copy a file from or to it

@@ -25,17 +25,33 @@ func tcpDocument(r *load.TCPResult) (d document.Document) {
 	}
 	d.Add("CPU per GB", cpuTable(r).Block())
 	d.Add("", streamTable(r).Block())
-	limited := "no"
-	if r.Load.GeneratorLimited {
-		limited = "perhaps: a thread had no time left or waited for a core, so that these figures may be this program's or a busy machine's and not the path's"
-	}
-	d.Add("", document.List("Generator limited: "+limited, r.Load.Evidence...))
+	d.Add("", document.List("Generator limited: "+generatorLimited(r), r.Load.Evidence...))
 	var warnings document.Block
 	for _, w := range r.Load.Warnings {
 		warnings.Lines = append(warnings.Lines, document.Line{Label: "warning", Strong: w.What, Note: w.Evidence, Next: w.Next})
 	}
 	d.Add("", warnings)
 	return d
+}
+
+// generatorLimited is no only where it was seen.
+func generatorLimited(r *load.TCPResult) string {
+	if r.Load.GeneratorLimited {
+		return "perhaps: a thread had no time left or waited for a core, so that these figures may be this program's or a busy machine's and not the path's"
+	}
+	seen := "no"
+	for _, d := range r.Directions {
+		for _, e := range []load.End{d.Sender, d.Receiver} {
+			switch {
+			case e.Busiest != nil:
+			case e.Process == nil:
+				return "not known: what the threads of " + e.Name + " took was not seen"
+			default:
+				seen = "no thread ran out of time; whether one waited for a core was not seen"
+			}
+		}
+	}
+	return seen
 }
 
 // cpuTable is what each end took.

@@ -23,7 +23,7 @@ func OwnEstats() (Estats, error) {
 	}
 	for _, p := range []*windows.LazyProc{e.table, e.get[0], e.get[1], e.set[0], e.set[1]} {
 		if err := p.Find(); err != nil {
-			return nil, fmt.Errorf("read TCP statistics: %w", err)
+			return nil, fmt.Errorf("read TCP statistics: this Windows does not show them: %w", err)
 		}
 	}
 	return e, nil

@@ -5,10 +5,12 @@ package frame
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"linerate/internal/model"
 )
@@ -38,6 +40,32 @@ const Most = 8 << 20
 // Parse reads an answer. A frame is "begin NAME CODE BYTES", a line end, so many bytes, and
 // another line end; the last mark has the number of frames.
 func Parse(answer []byte) (Frames, error) {
+	answer, redirected := asPrinted(answer)
+	f, err := parse(answer)
+	if err != nil && redirected {
+		return nil, fmt.Errorf("%w; a PowerShell wrote this file and changed it: record it from cmd, or by cmd /c \"… > FILE\"", err)
+	}
+	return f, err
+}
+
+// asPrinted undoes what a PowerShell does to what it redirects to a file: 5.1 writes UTF-16, and all of
+// them end lines with CR and LF.
+func asPrinted(answer []byte) (printed []byte, redirected bool) {
+	if text, ok := bytes.CutPrefix(answer, []byte{0xff, 0xfe}); ok {
+		units := make([]uint16, len(text)/2)
+		for i := range units {
+			units[i] = binary.LittleEndian.Uint16(text[2*i:])
+		}
+		answer, redirected = []byte(string(utf16.Decode(units))), true
+	}
+	answer = bytes.TrimPrefix(answer, []byte("\ufeff"))
+	if bytes.Contains(answer, []byte(first+"\r\n")) {
+		answer, redirected = bytes.ReplaceAll(answer, []byte("\r\n"), []byte("\n")), true
+	}
+	return answer, redirected
+}
+
+func parse(answer []byte) (Frames, error) {
 	rest, ok := start(answer)
 	if !ok {
 		return nil, fmt.Errorf("read the answer: %w before it began", ErrCut)
@@ -118,7 +146,10 @@ func (f Frames) Text(name string) model.Fact[string] {
 		strings.Contains(low, "no datasets available") || strings.Contains(low, "no such object")):
 		return model.Unknown[string](model.Absent, said)
 	case c.Code != 0:
-		return model.Unknown[string](model.Absent, fmt.Sprintf("exit code %d: %s", c.Code, said))
+		if said == "" {
+			said = "its command printed nothing"
+		}
+		return model.Unknown[string](model.Absent, fmt.Sprintf("%s (exit code %d)", said, c.Code))
 	case said == "":
 		return model.Unknown[string](model.Absent, "it printed nothing and reported success, which is no answer")
 	}

@@ -93,10 +93,10 @@ func TestEachCardTakesItsOwnValues(t *testing.T) {
 func TestACardThatLacksAKeywordIsNotGuessed(t *testing.T) {
 	const receive, profile = "windows.adapter.receive_buffers", "windows.adapter.rss_profile"
 	r := twoVendors(t, cardStep(t, receive, cardOne, "512", "4096"), cardStep(t, receive, cardTwo, "512", "4096"))
-	if now := r.values(receive); now != "512 ?exit code 1: the adapter SAN 2 (B\\u00fcro) has no *ReceiveBuffers" {
+	if now := r.values(receive); now != "512 ?the adapter SAN 2 (B\\u00fcro) has no *ReceiveBuffers (exit code 1)" {
 		t.Error(now)
 	}
-	if now := r.values(profile); now != "4 ?exit code 1: the adapter SAN 2 (B\\u00fcro) has no *RSSProfile" {
+	if now := r.values(profile); now != "4 ?the adapter SAN 2 (B\\u00fcro) has no *RSSProfile (exit code 1)" {
 		t.Error(now)
 	}
 	if out := r.want(1, "apply"); !strings.Contains(out, "has no *ReceiveBuffers: nothing was changed") {

@@ -3,6 +3,7 @@ package foreign
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf16"
 
 	"linerate/internal/cli"
 	"linerate/internal/lab/labtest"
@@ -84,6 +87,20 @@ func TestAWindowsHostReadsAndChangesItself(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "recorded")
 	hasAll(t, said(t, here, 0, "check", "--snapshot", dir), "windows-host.frames", "look")
 	hasAll(t, said(t, here, 0, "check", "--from", dir), "Windows 10.0.20348", "SAN1 10 Gbit/s MTU 1500")
+	// The same, recorded by hand: PowerShell 5.1 makes UTF-16 of what it redirects to a file.
+	b, err := os.ReadFile(filepath.Join(dir, "windows-host.frames"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	redirected := []byte{0xff, 0xfe}
+	for _, u := range utf16.Encode([]rune(strings.ReplaceAll(string(b), "\n", "\r\n"))) {
+		redirected = binary.LittleEndian.AppendUint16(redirected, u)
+	}
+	file := filepath.Join(t.TempDir(), "windows-filer.frames")
+	if err := os.WriteFile(file, redirected, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hasAll(t, said(t, here, 0, "check", "--from", file), "Windows 10.0.20348", "SAN1 10 Gbit/s MTU 1500")
 }
 
 func TestAWindowsHostThatCannotReadItselfSaysWhy(t *testing.T) {

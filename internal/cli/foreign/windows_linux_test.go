@@ -74,6 +74,20 @@ func TestTuneChangesAWindowsHostOverSSH(t *testing.T) {
 	has(strings.Join(strings.Fields(out+errs), " "), "no longer has it")
 }
 
+// A shell whose own profile the execution policy refuses says so on each start, and runs the script all
+// the same: that is no refusal of linerate's.
+func TestAWindowsHostWhoseProfileIsRefusedIsReadAndChanged(t *testing.T) {
+	t.Parallel()
+	h := windowsHost(t, "profile")
+	hasAll(t, h.ran(t, 0, "check", "winfiler"), "Windows 10.0.20348", "SAN1 10 Gbit/s MTU 1500")
+	set := []string{"--set", "windows.adapter.jumbo@SAN1=9014"}
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "apply", "winfiler"}, set...)...), "1514 → 9014", "applied: yes")
+	hasAll(t, h.ran(t, 0, "tune", "undo", "winfiler"), "9014 -> 1514 again")
+	h = windowsHost(t, "profile,version:2.0")
+	_, out, errs := h.run(t, "check", "winfiler")
+	hasAll(t, strings.Join(strings.Fields(out+errs), " "), "version 2.0, and 5.1 is needed")
+}
+
 func TestAWindowsHostThatCannotBeChangedSaysWhy(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{

@@ -24,8 +24,8 @@ func onLinux() []linuxOnly {
 	const there = "start it on a Linux host"
 	return []linuxOnly{
 		{"demo", "its two hosts are namespaces of the Linux kernel", there + ", where it needs no second machine", nil},
-		{"explain", "it watches what the kernel knows of each TCP connection, its mounts and its disks, which linerate reads on Linux alone, and of connections on Windows (explain --attach ADDRESS:PORT)",
-			"if the other end of the transfer runs Linux, run linerate explain --attach there with this host's address; what this host is set to, linerate check shows here; hosts of a site can be explained from here: linerate explain site:HOST site:HOST", []string{"windows:attach"}},
+		{"explain", "it watches what the kernel knows of each TCP connection, its mounts and its disks, which linerate reads on Linux alone, and of connections on Windows and macOS (explain --attach ADDRESS:PORT)",
+			"if the other end of the transfer runs Linux, run linerate explain --attach there with this host's address; what this host is set to, linerate check shows here; hosts of a site can be explained from here: linerate explain site:HOST site:HOST", []string{"windows:attach", "darwin:attach"}},
 		{"watch", "it shows what the kernel counts of each connection, core and card, which linerate reads on Linux alone",
 			"start it on a Linux host at the other end: linerate watch --attach ADDRESS:PORT; hosts of a site can be watched from here: linerate watch site:HOST site:HOST", []string{"replay", "site"}},
 		{"serve", "it shows what the kernel counts of each connection, core and card, which linerate reads on Linux alone",

@@ -113,7 +113,7 @@ func (v *views) account(named model.Verdict) *model.Account {
 	lost := map[state]float64{}
 	all := 0.0
 	for _, s := range v.scenes {
-		if s.snd == nil {
+		if s.snd == nil || s.from() == model.FromNettop { // what is in flight was not shown
 			return nil
 		}
 		for st, bits := range s.missed() {

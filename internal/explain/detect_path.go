@@ -379,7 +379,7 @@ func (s *scene) ackLoss() float64 {
 // and only the paced probe is sure of it.
 func seeLoss(s *scene) *finding {
 	v := s.snd
-	if v == nil || s.modelBased() {
+	if v == nil || s.modelBased() || !known(v.losses) {
 		return nil
 	}
 	recovering := v.retrans <= lossFloor && v.early > 0 && v.cwndGrowth > 1.05

@@ -21,7 +21,20 @@ const (
 
 // fills tells whether a source fills the fields of tcp_info that end there.
 func fills(from model.ConnSource, end int) bool {
-	return from == model.FromEstats && slices.Contains([]int{infoBytes, infoSndWnd, infoRcvWnd}, end)
+	return from == model.FromEstats && slices.Contains([]int{infoBytes, infoSndWnd, infoRcvWnd}, end) ||
+		from == model.FromNettop && slices.Contains([]int{infoBytes, infoSndWnd}, end)
+}
+
+// forgetUnshown makes unknown what was worked out from fields that were not shown.
+func (v *sndView) forgetUnshown() {
+	if v.last.From == "" {
+		return
+	}
+	v.appLimited, v.lossState = unknown(), unknown()
+	if v.last.From == model.FromNettop {
+		v.dry, v.drained, v.silent, v.held, v.window, v.backoff, v.cwndGrowth = unknown(), unknown(), unknown(), unknown(), unknown(), unknown(), unknown()
+		v.resent, v.early, v.losses, v.rtos, v.copies, v.turns, v.queue, v.queueTop = unknown(), unknown(), unknown(), unknown(), unknown(), unknown(), unknown(), unknown()
+	}
 }
 
 // estatsShares are the shares of chronographs from the three states that a sender is in by turns
@@ -57,6 +70,9 @@ func (s *scene) from() model.ConnSource {
 
 // unshownSign tells whether the sending end's system does not show what the sign is read from.
 func (s *scene) unshownSign(id model.Sign) bool {
+	if s.snd.last.From == model.FromNettop {
+		return id != model.RateSteady && id != model.SegmentsLost
+	}
 	return s.snd.last.From != "" && slices.Contains([]model.Sign{model.BufferFull, model.Paced, model.NoSACK, model.HeldAtHome, model.LargeFail}, id)
 }
 
@@ -78,15 +94,38 @@ func rivals(id model.LimiterID) []model.Alternative {
 	return nil
 }
 
+// likeMacOS are the limiters that nothing that macOS shows tells apart.
+func likeMacOS() []model.Alternative {
+	const how = "watch the other end with linerate explain --attach, where that runs Linux"
+	var out []model.Alternative
+	for _, id := range []model.LimiterID{model.ApplicationSource, model.ApplicationSink, model.SendBuffer, model.ReceiverWindow, model.LinkRate, model.PathLoss, model.PathQueue} {
+		out = append(out, model.Alternative{Limiter: id, Probe: how})
+	}
+	return out
+}
+
 // capUnshown keeps a finding by what another system shows as unsure as it is.
 func (s *scene) capUnshown(f *finding) {
+	if f != nil && f.id == model.Undetermined && s.from() == model.FromNettop {
+		f.alts = likeMacOS()
+		if v := s.snd; v != nil && v.last.RTT > 0 {
+			f.say(s.c.Sender.host(), "mean_rtt", v.last.RTT.Seconds()*1e3, "ms", v.n, "the round trip is %s, as a mean over the life of the connection", ms(v.last.RTT))
+		}
+	}
 	if s.from() == "" || f == nil || claimsNothing(f.id) {
 		return
 	}
 	if f.cap == 0 || f.cap > unshownCap {
 		f.cap = unshownCap
 	}
-	for _, r := range rivals(f.id) {
+	also := rivals(f.id)
+	if s.from() == model.FromNettop {
+		also = likeMacOS()
+	}
+	for _, r := range also {
+		if r.Limiter == f.id {
+			continue
+		}
 		f.alts = slices.DeleteFunc(f.alts, func(a model.Alternative) bool { return a.Limiter == r.Limiter })
 		f.alts = append(f.alts, r)
 	}
@@ -94,18 +133,27 @@ func (s *scene) capUnshown(f *finding) {
 
 // unshownAt lists what the system of an end does not show of its connections.
 func unshownAt(e *End) []model.Blind {
-	if !slices.ContainsFunc(e.Samples, func(s model.Sample) bool {
-		return slices.ContainsFunc(s.Conns, func(c model.Conn) bool { return c.From == model.FromEstats })
-	}) {
+	system, lacks, look := "", "", ""
+	for _, s := range e.Samples {
+		for _, c := range s.Conns {
+			switch c.From {
+			case model.FromEstats:
+				system, lacks, look = "Windows", "buffers, options and congestion control of the connections at ", "Task Manager"
+			case model.FromNettop:
+				system, lacks, look = "macOS", "windows, queues, buffers and data in flight of the connections at ", "Activity Monitor"
+			}
+		}
+	}
+	if system == "" {
 		return nil
 	}
 	return []model.Blind{{
-		What:      "buffers, options and congestion control of the connections at " + e.Host,
+		What:      lacks + e.Host,
 		WouldShow: "whether a full send buffer or an idle program leaves nothing to send, who fixed a window, and how losses slow the sender down",
-		How:       "Windows does not show them: watch the other end, where that runs Linux",
+		How:       system + " does not show them: watch the other end, where that runs Linux",
 	}, {
 		What:      "the programs and cores at " + e.Host,
 		WouldShow: "whether one is full, and whether a program waits for it",
-		How:       "linerate does not read them on Windows: look at Task Manager meanwhile",
+		How:       "linerate does not read them on " + system + ": look at " + look + " meanwhile",
 	}}
 }

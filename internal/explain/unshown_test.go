@@ -29,29 +29,40 @@ func asEstats(c, base model.Conn, passed time.Duration, coarse bool) model.Conn 
 	return out
 }
 
+// asNettop is a connection as macOS would show it.
+func asNettop(c, base model.Conn, _ time.Duration, _ bool) model.Conn {
+	return model.Conn{
+		From: model.FromNettop, Local: c.Local, Remote: c.Remote, State: c.State, CC: c.CC, SndWnd: c.SndWnd, RTT: c.RTT.Truncate(10 * time.Microsecond),
+		BytesReceived: c.BytesReceived, BytesSent: c.BytesSent, BytesAcked: c.BytesSent, BytesRetrans: c.BytesRetrans,
+	}
+}
+
 // onWindows is one end of a case as it would be watched on Windows: no facts, no cores, no tasks.
-func onWindows(e *End, coarse bool) *End {
+func onWindows(e *End, coarse bool) *End { return elsewhere(e, coarse, asEstats) }
+
+// elsewhere is one end whose connections are shown by as.
+func elsewhere(e *End, coarse bool, as func(c, base model.Conn, passed time.Duration, coarse bool) model.Conn) *End {
 	out := &End{Host: e.Host, Peer: e.Peer}
 	base := map[trackKey]model.Conn{}
 	began := map[trackKey]time.Duration{}
 	for _, s := range e.Samples {
-		n := model.Sample{V: s.V, At: s.At, HostAt: s.HostAt, Throttled: model.Unknown[time.Duration](model.Unsupported, "Windows")}
+		n := model.Sample{V: s.V, At: s.At, HostAt: s.HostAt, Throttled: model.Unknown[time.Duration](model.Unsupported, "not Linux")}
 		for _, c := range s.Conns {
 			k := trackKey{c.Local, c.Remote, c.Inode}
 			if b, ok := base[k]; !ok || c.BytesAcked < b.BytesAcked {
 				base[k], began[k] = c, s.At
 			}
-			n.Conns = append(n.Conns, asEstats(c, base[k], s.At-began[k], coarse))
+			n.Conns = append(n.Conns, as(c, base[k], s.At-began[k], coarse))
 		}
 		out.Samples = append(out.Samples, n)
 	}
 	return out
 }
 
-// No detector names something confidently by what Windows does not show: each recorded fault, seen
-// from one end as Windows would show it, gives the right verdict, or one that is unsure of itself.
+// No detector names something confidently by what Windows or macOS does not show: each recorded fault, seen
+// from one end as they would show it, gives the right verdict, or one that is unsure of itself.
 // A right one is among what it names in most cases, or the verdict would be of no use.
-func TestWhatWindowsDoesNotShowIsNoEvidence(t *testing.T) {
+func TestWhatOtherSystemsDoNotShowIsNoEvidence(t *testing.T) {
 	for _, view := range []struct {
 		name   string
 		coarse bool
@@ -70,6 +81,12 @@ func TestWhatWindowsDoesNotShowIsNoEvidence(t *testing.T) {
 		{"receiving", false, func(c Case, coarse bool) Case {
 			return Case{Receiver: onWindows(c.Receiver, coarse), LineRate: c.LineRate, OneEnd: true}
 		}, 0.6},
+		{"sending from macOS", false, func(c Case, coarse bool) Case {
+			return Case{Sender: elsewhere(c.Sender, coarse, asNettop), LineRate: c.LineRate, OneEnd: true}
+		}, 0.4},
+		{"receiving on macOS", false, func(c Case, coarse bool) Case {
+			return Case{Receiver: elsewhere(c.Receiver, coarse, asNettop), LineRate: c.LineRate, OneEnd: true}
+		}, 0.1},
 	} {
 		t.Run(view.name, func(t *testing.T) {
 			labels, counts, named := readLabels(t), map[string]int{}, 0

@@ -111,6 +111,7 @@ func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
 	v.held = share(os, func(o obs) bool {
 		return o.c.NotSent > 0 && o.c.NotSent < int64(o.c.SndMSS) && o.c.Unacked > 0 && o.c.Unacked < o.c.Cwnd
 	})
+	v.forgetUnshown()
 	return v
 }
 
@@ -191,9 +192,6 @@ func (v *sndView) levels(os []obs) {
 	v.silent = share(os, func(o obs) bool { return o.c.Unacked == 0 && o.c.NotSent == 0 })
 	v.appLimited = share(os, func(o obs) bool { return o.c.AppLimited })
 	v.lossState = share(os, func(o obs) bool { return o.c.CAState == caLoss })
-	if v.last.From != "" {
-		v.appLimited, v.lossState = unknown(), unknown()
-	}
 	fill := each(os, func(o obs) float64 { return ratio(float64(o.c.SendQ), float64(o.c.SndBuf)) })
 	v.fill, v.fillMid = quantile(fill, 0.25), median(fill)
 	v.overBuffer = median(each(os, func(o obs) float64 {

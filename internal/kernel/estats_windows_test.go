@@ -35,7 +35,8 @@ func TestEstatsTableOfThisHost(t *testing.T) {
 		for _, x := range ends {
 			if x.local.String() == c.LocalAddr().String() && x.remote.String() == c.RemoteAddr().String() {
 				found = true
-				if x.state != 1 || x.pid != os.Getpid() {
+				ours := x.pid == os.Getpid() || ipv6 && x.pid == 0 // wine 8 finds no owner there
+				if x.state != 1 || !ours {
 					t.Errorf("%s: state %d, process %d; want 1 and %d", at, x.state, x.pid, os.Getpid())
 				}
 			}

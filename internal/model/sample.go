@@ -166,6 +166,10 @@ type ConnSource string
 // SndWnd, RcvWnd, Busy, RwndLimited and SourceLimited. Zero is "not shown" of RTT, MinRTT, Cwnd and the windows too.
 const FromEstats ConnSource = "windows-estats"
 
+// FromNettop: nettop(1) of macOS. It fills Local, Remote, State, CC, SndWnd, RTT (a mean over the life of the
+// connection), BytesReceived, BytesRetrans, BytesSent and, the same, BytesAcked, which macOS does not tell apart.
+const FromNettop ConnSource = "macos-nettop"
+
 // CPUTime is one core's cumulative time, from /proc/stat. Scope is "machine"
 // where the host shares its kernel with others (a namespace).
 type CPUTime struct {

@@ -37,8 +37,11 @@ type WatchOptions struct {
 
 // Watch watches a transfer from this host and judges it.
 func Watch(ctx context.Context, e app.Env, o WatchOptions, p app.Progress) (*app.Record, error) {
-	if e.Local.OS() == "windows" {
+	switch e.Local.OS() {
+	case "windows":
 		return watchWindows(ctx, e, o, p)
+	case "darwin":
+		return watchMacOS(ctx, e, o, p)
 	}
 	target, err := o.target(ctx, e)
 	if err != nil {

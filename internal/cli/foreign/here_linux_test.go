@@ -119,7 +119,7 @@ func TestAWindowsHostThatCannotReadItselfSaysWhy(t *testing.T) {
 	}
 	hasAll(t, said(t, windowsHere(t, "noadmin"), 1, "tune", "apply", "--set", "windows.smb.multichannel@client=false"), `opened with "Run as administrator"`)
 	hasAll(t, said(t, windowsHere(t, "nothing"), 4, "tune", "undo"), "printed nothing and reported success", "not known")
-	hasAll(t, said(t, windowsHere(t, ""), 1, "explain", `Z:\films`), "on Linux alone", "Windows (explain --attach ADDRESS:PORT)", "linerate check")
+	hasAll(t, said(t, windowsHere(t, ""), 1, "explain", `Z:\films`), "on Linux alone", "Windows and macOS (explain --attach ADDRESS:PORT)", "linerate check")
 }
 
 // So does linerate on FreeBSD and macOS, by sh.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync/atomic"
+	"runtime"
 	"testing"
 	"time"
 
@@ -147,6 +148,10 @@ func TestForgetAndSyncGiveUp(t *testing.T) {
 		"drop the page cache of /mnt/gone": func(t *Target) error { return t.Forget(context.Background(), time.Millisecond) },
 		"sync /mnt/gone":                   func(t *Target) error { return t.Sync(context.Background(), time.Millisecond) },
 	} {
+		if runtime.GOOS != "linux" && strings.HasPrefix(doing, "drop") {
+			t.Logf("skipped: %s: only Linux is asked to", doing)
+			continue
+		}
 		h := &hung{released: make(chan struct{})}
 		target := &Target{Path: "/mnt/gone", file: h}
 		err := call(target)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -107,7 +108,7 @@ func TestSummaryOfNothing(t *testing.T) {
 	if s.Latency != nil || s.Service != nil || s.Syncs != nil || s.Requests != 0 {
 		t.Errorf("figures of no request: %+v", s)
 	}
-	if !slices.Equal(s.Failures, []string{"read at offset 4096: input/output error"}) {
+	if !slices.Equal(s.Failures, []string{"read at offset 4096: " + syscall.Errno(5).Error()}) {
 		t.Errorf("%q", s.Failures)
 	}
 }

@@ -38,7 +38,7 @@ func main() {
 // build is what is built, and for what.
 type build struct {
 	name, os, arch, ldflags, out string
-	vcs                    bool
+	vcs                          bool
 }
 
 // all builds the program for hosts, and linerate with that in the place of an empty file.

@@ -3,9 +3,9 @@ package block
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync/atomic"
-	"runtime"
 	"testing"
 	"time"
 

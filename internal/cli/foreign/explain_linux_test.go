@@ -53,7 +53,7 @@ func TestExplainAttachOnWindowsSaysWhatItLacks(t *testing.T) {
 	stats, here := heldByWindow(), windowsHere(t, "")
 	here.Estats = stats
 	stats.Denied = true
-	hasAll(t, said(t, here, 1, "explain", "--attach", "192.0.2.9:445"), "Access is denied", `opened with "Run as administrator"`)
+	hasAll(t, said(t, here, 1, "explain", "--attach", "192.0.2.9:445"), "access is denied", `opened with "Run as administrator"`)
 	stats.Denied = false
 	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "192.0.2.9:2049"), "no TCP connection to there")
 	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "812"), "no TCP connection")

@@ -68,7 +68,7 @@ func (e *Estats) Switch(row []byte, g kernel.EstatsGroup, on bool) error {
 	case string(row) != string(e.row()):
 		return kernel.ErrNoConn
 	case e.Denied:
-		return fmt.Errorf("Access is denied.: %w", fs.ErrPermission)
+		return fmt.Errorf("access is denied: %w", fs.ErrPermission)
 	case e.on == nil:
 		e.on, e.began = map[kernel.EstatsGroup]bool{}, e.Now()
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"linerate/internal/kernel"
@@ -103,6 +104,18 @@ func (a Access) named(host string) bool {
 	return a.cert.Leaf.VerifyHostname(name) == nil
 }
 
+// names are those by which the page is asked for, in words.
+func (a Access) names() string {
+	if a.open() {
+		return "localhost or 127.0.0.1"
+	}
+	all := slices.Clone(a.cert.Leaf.DNSNames)
+	for _, ip := range a.cert.Leaf.IPAddresses {
+		all = append(all, ip.String())
+	}
+	return strings.Join(all, " or ")
+}
+
 // session is the cookie's value. It is derived from the token alone, so that a session survives
 // a restart, and the token cannot be computed from it.
 func (a Access) session() string {
@@ -160,7 +173,7 @@ func (a Access) guarded(next http.Handler, door []byte) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if !a.named(r.Host) {
-			http.Error(w, "ask for this page by its own name: localhost or 127.0.0.1, or a name of its certificate", http.StatusMisdirectedRequest)
+			http.Error(w, "ask for this page by its own name: "+a.names(), http.StatusMisdirectedRequest)
 			return
 		}
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.URL.Path != "/" {

@@ -102,7 +102,8 @@
       const r = svg("rect", { x: x(open.a), y: band, width: Math.max(1, x(open.b) - x(open.a)), height: 18, class: "band-" + open.kind });
       r.append(svg("title", {}, open.text));
       s.append(r);
-      const name = open.text.slice(0, Math.floor((x(open.b) - x(open.a) - 8) / 6.4));
+      const room = Math.floor((x(open.b) - x(open.a) - 8) / 6.4);
+      const name = open.text.length > room ? open.text.slice(0, Math.max(0, room - 1)) + "…" : open.text;
       if (name.length > 6) s.append(svg("text", { x: x(open.a) + 4, y: band + 13, class: "onband" }, name));
     };
     for (const r of data.rows) {

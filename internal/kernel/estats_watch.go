@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // ErrNoConn is the error of Estats for a connection that is gone.
@@ -68,7 +69,7 @@ func (w *EstatsWatch) Read(f TCPFilter, pids []int) ([]model.Conn, error) {
 		}
 	}
 	if w.lost > 0 && w.lost == len(ends) {
-		return nil, fmt.Errorf("switch on the statistics of %d connections: %w", len(ends), w.why)
+		return nil, fmt.Errorf("switch on the statistics of %s: %w", unit.Count(len(ends), "connection"), w.why)
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"linerate/internal/model"
@@ -151,6 +152,9 @@ func rttFigure(tx, rx end, warm time.Duration) (document.Figure, bool) {
 }
 
 func queueFigure(tx, rx end, warm time.Duration) (document.Figure, bool) {
+	if tx.shownBy(model.FromNettop) || rx.shownBy(model.FromNettop) {
+		return document.Figure{}, false
+	}
 	bytes := func(f func(model.Conn) int64) func([]model.Conn) float64 {
 		return sum(func(c model.Conn) (float64, bool) { return float64(f(c)), true })
 	}
@@ -160,6 +164,14 @@ func queueFigure(tx, rx end, warm time.Duration) (document.Figure, bool) {
 		{"written, not yet sent (sender)", "s1", unsent}, {"received, not yet read (receiver)", "s2", unread}}}
 	p.div, p.unit = byteScale(max(top(unsent), top(unread)))
 	return p.figure()
+}
+
+// shownBy tells whether the connections were shown by a system that is not Linux: what it does not
+// show is not drawn.
+func (e end) shownBy(from model.ConnSource) bool {
+	return slices.ContainsFunc(e.samples, func(s model.Sample) bool {
+		return slices.ContainsFunc(s.Conns, func(c model.Conn) bool { return c.From == from })
+	})
 }
 
 // after keeps the samples from the end of the warm-up on, and all of them
@@ -178,6 +190,9 @@ func (e end) after(warm time.Duration) end {
 // tcp_get_info_chrono_stats).
 func sharesFigure(tx end, warm time.Duration) (document.Figure, bool) {
 	tx = tx.after(warm)
+	if tx.shownBy(model.FromNettop) {
+		return document.Figure{}, false
+	}
 	var wall int64
 	for i := 1; i < len(tx.samples); i++ {
 		wall += int64(tx.samples[i].At-tx.samples[i-1].At) * int64(min(len(tx.samples[i].Conns), len(tx.samples[i-1].Conns)))
@@ -198,8 +213,18 @@ func sharesFigure(tx end, warm time.Duration) (document.Figure, bool) {
 		{Name: "busy otherwise (congestion window, path)", Class: "p3", Share: max(0, busy-rwnd-sndbuf)},
 		{Name: "nothing to send", Class: "p4", Share: max(0, 1-max(busy, rwnd+sndbuf))},
 	}
+	source := "tcp_info"
+	if tx.shownBy(model.FromEstats) { // which does not tell an idle program from a full buffer
+		source = "Windows' extended TCP statistics"
+		idle := share(func(c model.Conn) time.Duration { return c.SourceLimited })
+		parts = []chart.Part{parts[0],
+			{Name: "held back by the congestion window", Class: "p3", Share: max(0, busy-rwnd)},
+			{Name: "nothing to send, or no room in the send buffer", Class: "p4", Share: idle},
+			{Name: "not told", Class: "p2", Share: max(0, 1-busy-idle)},
+		}
+	}
 	fig := stackFigure("shares", "What the sender's connections spent their time on", parts)
-	fig.Note = fmt.Sprintf("Share of connection time from tcp_info; n = %d samples at %s.", len(tx.samples), tx.host)
+	fig.Note = fmt.Sprintf("Share of connection time from %s; n = %d samples at %s.", source, len(tx.samples), tx.host)
 	return fig, true
 }
 
@@ -218,6 +243,9 @@ func stackFigure(id, title string, parts []chart.Part) document.Figure {
 }
 
 func retransFigure(tx end, warm time.Duration) (document.Figure, bool) {
+	if tx.shownBy(model.FromNettop) { // bytes alone
+		return document.Figure{}, false
+	}
 	again := tx.deltas(func(c model.Conn) int64 { return int64(c.TotalRetrans) })
 	if len(again) == 0 {
 		return document.Figure{}, false

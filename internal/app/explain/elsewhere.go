@@ -2,16 +2,29 @@ package explain
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/host"
+	"linerate/internal/loop"
 	"linerate/internal/model"
 	"linerate/internal/reach"
 	"linerate/internal/systems"
 	"linerate/internal/systems/frame"
 )
+
+// elsewhere is whose connections to watch on a system other than Linux.
+func (o WatchOptions) elsewhere(ctx context.Context, system string) (loop.Target, error) {
+	switch {
+	case o.PID != 0:
+		return loop.Target{Name: fmt.Sprintf("process %d", o.PID), PID: o.PID, NoTasks: true}, nil
+	case o.Peer != "":
+		return o.peerTarget(ctx)
+	}
+	return loop.Target{}, failure.Of(failure.Failed, "explain %s: on %s linerate does not find out which connections serve a path: name the server, e.g. --attach nas1:445 (ports: SMB 445, iSCSI 3260, NFS 2049)", o.Path, system)
+}
 
 // factsHere are those of linerate check, on a system that a script reads. Without them connections
 // are judged all the same.

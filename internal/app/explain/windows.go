@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"linerate/internal/app"
-	"linerate/internal/failure"
 	"linerate/internal/kernel"
 	"linerate/internal/loop"
 	"linerate/internal/measure"
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // watchWindows watches TCP connections of this Windows host, which takes an administrator: their
@@ -31,7 +31,7 @@ func watchWindows(ctx context.Context, e app.Env, o WatchOptions, p app.Progress
 		case failed != nil:
 			p.Say("%s", failed)
 		case n > 0:
-			p.Say("the statistics of %d connections are off again, as they were", n)
+			p.Say("the statistics of %s are off again, as they were", unit.Count(n, "connection"))
 		}
 	}()
 	p.Say("watching %s for %s: adding no load; the extended statistics of these connections are switched on meanwhile, and nothing else is changed", target, o.For)
@@ -42,20 +42,9 @@ func watchWindows(ctx context.Context, e app.Env, o WatchOptions, p app.Progress
 		return nil, fmt.Errorf(`%w; Windows lets only an administrator switch them on: start this in a window that was opened with "Run as administrator"`, err)
 	}
 	if n := end.stats.Unread(); n > 0 && err == nil {
-		p.Say("%d more connections could not be read and are not part of this", n)
+		p.Say("not part of this, since it could not be read: %s", unit.Count(n, "connection"))
 	}
 	return rec, err
-}
-
-// elsewhere is whose connections to watch on a system other than Linux.
-func (o WatchOptions) elsewhere(ctx context.Context, system string) (loop.Target, error) {
-	switch {
-	case o.PID != 0:
-		return loop.Target{Name: fmt.Sprintf("process %d", o.PID), PID: o.PID, NoTasks: true}, nil
-	case o.Peer != "":
-		return o.peerTarget(ctx)
-	}
-	return loop.Target{}, failure.Of(failure.Failed, "explain %s: on %s linerate does not find out which connections serve a path: name the server, e.g. --attach nas1:445 (ports: SMB 445, iSCSI 3260, NFS 2049)", o.Path, system)
 }
 
 // windowsEnd is this Windows host as a watch sees it.

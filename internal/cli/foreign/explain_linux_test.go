@@ -34,7 +34,7 @@ func TestExplainAttachOnWindows(t *testing.T) {
 			here.Estats = stats
 			out := said(t, here, 0, append([]string{"explain", "--for", "2s", "--line-rate", "10Gbit"}, args...)...)
 			hasAll(t, out, "extended statistics of these connections are switched on meanwhile", "receiver-window", "advertised window of 64 KiB",
-				"Windows does not show them", "the statistics of 1 connections are off again")
+				"Windows does not show them", "the statistics of 1 connection are off again")
 			if stats.On() != 0 {
 				t.Errorf("%d groups stay on", stats.On())
 			}

@@ -92,6 +92,7 @@ type connection struct {
 	RcvBuf        int64   `parquet:"rcvbuf"`
 	SndBuf        int64   `parquet:"sndbuf"`
 	InfoLen       int64   `parquet:"info_len"` // what lies past it the kernel did not give: 0 there says nothing
+	From          string  `parquet:"from"`     // empty: tcp_info; else what showed it, and much is 0 because it is not shown
 }
 
 // each calls f for every sample, by run, then host, then time.
@@ -111,7 +112,7 @@ func connections(labels []string, s Samples) writer {
 		for _, c := range x.Conns {
 			out = append(out, connection{run, host, int64(x.At), c.Local.String(), c.Remote.String(), c.CC, int64(c.State), int64(c.RTT), int64(c.RTTVar), int64(c.MinRTT),
 				int64(c.SndMSS), int64(c.Cwnd), int64(c.Ssthresh), int64(c.Unacked), int64(c.Lost), int64(c.TotalRetrans), c.BytesAcked, c.BytesReceived, c.BytesSent, c.BytesRetrans,
-				float64(c.DeliveryRate), float64(c.PacingRate), int64(c.Busy), int64(c.RwndLimited), int64(c.SndbufLimited), c.SndWnd, c.RcvWnd, c.RecvQ, c.SendQ, c.RcvBuf, c.SndBuf, int64(c.InfoLen)})
+				float64(c.DeliveryRate), float64(c.PacingRate), int64(c.Busy), int64(c.RwndLimited), int64(c.SndbufLimited), c.SndWnd, c.RcvWnd, c.RecvQ, c.SendQ, c.RcvBuf, c.SndBuf, int64(c.InfoLen), string(c.From)})
 		}
 	})
 	return out

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 
@@ -118,6 +119,10 @@ func (b *bench) unnamed(out []byte, ran error) (bool, error) {
 			What string `json:"what"`
 			Path string `json:"path"`
 		} `json:"losses"`
+	}
+	if len(out) == 0 { // it did not begin, and has said why
+		var ended *exec.ExitError
+		return !errors.As(ran, &ended) || len(ended.Stderr) == 0, nil
 	}
 	if err := json.Unmarshal(out, &said); err != nil {
 		return true, err

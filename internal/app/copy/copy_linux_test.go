@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/lab/labtest"
 	"linerate/internal/move"
@@ -25,16 +24,6 @@ func (silent) Tick(string, string)  {}
 func (silent) Live() bool           { return false }
 func (silent) End()                 {}
 func (s silent) Started() time.Time { return s.began }
-
-func testEnv(t *testing.T) app.Env {
-	home := t.TempDir()
-	return app.Env{Build: "test", Now: time.Now, Getenv: func(key string) string {
-		if key == "XDG_DATA_HOME" {
-			return home
-		}
-		return ""
-	}}
-}
 
 // An interrupted copy says so by its kind and in its result, can be asked for again, and
 // ends right then.

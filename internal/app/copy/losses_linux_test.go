@@ -12,10 +12,21 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"linerate/internal/app"
 	"linerate/internal/move"
 	"linerate/internal/move/mover"
 	"linerate/internal/store"
 )
+
+func testEnv(t *testing.T) app.Env {
+	home := t.TempDir()
+	return app.Env{Build: "test", Now: time.Now, Getenv: func(key string) string {
+		if key == "XDG_DATA_HOME" {
+			return home
+		}
+		return ""
+	}}
+}
 
 // A bundle names every loss, in its results or in a file of its own; what memory keeps of them does not
 // grow with their number.

@@ -177,6 +177,10 @@ func (s *scene) packetCost(full *hostView, margin, limit float64) *finding {
 	default:
 		return nil
 	}
+	if full.othersFill() {
+		f.cap = tossUpCap
+		f.or(model.ReceiverCPU, "see which program fills that core: most of its time is neither softirq nor of this transfer's own tasks")
+	}
 	f.coreEvidence(s.c, full)
 	if off := append(tx, rx...); len(off) > 0 {
 		f.say(f.host, "offloads_off", float64(len(off)), "features", full.n, "segmentation offload is off: %s", strings.Join(off, ", "))
@@ -189,6 +193,10 @@ func (s *scene) packetCost(full *hostView, margin, limit float64) *finding {
 	f.taskEvidence(s.reader, "reader")
 	return f
 }
+
+// othersFill: more than half of what the core is busy with is neither softirq nor of the tasks whose
+// connections are watched, so that packets of theirs did not fill it.
+func (v *hostView) othersFill() bool { return v.soft+v.ran < v.busy/2 }
 
 // packetsCost: there are enough packets to have used the CPU time that the
 // kernel used. A bound before the claim.

@@ -166,3 +166,30 @@ func TestPacketsBoundWhatTheyCost(t *testing.T) {
 		}
 	}
 }
+
+// A core that other programs fill, with much of their time in the kernel, is not filled by packets that
+// pass one by one, however many offloads are off.
+func TestACoreThatOthersFillIsNotFilledByPackets(t *testing.T) {
+	k := faults()["offload"]
+	k.run = [2]float64{0.1, 0.1}
+	c := k.build()
+	if v := Judge(c); v.Limiter != model.PacketCost || v.Confidence < 0.8 {
+		t.Errorf("half of the core's time in softirq: %.2f %s", v.Confidence, v.Line)
+	}
+	for _, e := range []*End{c.Sender, c.Receiver} {
+		for i := range e.Samples {
+			for n, x := range e.Samples[i].CPUs {
+				e.Samples[i].CPUs[n].System, e.Samples[i].CPUs[n].SoftIRQ = x.System+x.SoftIRQ*4/5, x.SoftIRQ/5
+			}
+		}
+	}
+	if v := Judge(c); v.Limiter == model.PacketCost && v.Confidence > tossUpCap {
+		t.Errorf("a tenth of it: %.2f %s", v.Confidence, v.Line)
+	}
+	for i := range c.Sender.Samples { // who runs is not seen
+		c.Sender.Samples[i].Tasks = nil
+	}
+	if v := Judge(c); v.Limiter != model.PacketCost || v.Confidence < 0.8 {
+		t.Errorf("whose time it is unknown: %.2f %s", v.Confidence, v.Line)
+	}
+}

@@ -15,6 +15,7 @@ type hostView struct {
 	// CPU, and runnable without one.
 	task      string
 	run, wait float64
+	ran       float64 // on CPUs, of all these tasks together
 	disk      float64 // highest share of samples in which a task waits for a disk (state D)
 	throttled float64 // share of wall time the cgroup was out of quota
 	// The busiest core that the task may run on.
@@ -22,6 +23,7 @@ type hostView struct {
 	busy       float64 // share of wall time not idle
 	least      float64 // the same of the core that is idle most
 	kernel     float64 // system + softirq + irq share of the busy time
+	soft       float64 // share of wall time in softirq and irq
 	steal      float64 // share of wall time
 	softDrops  float64 // packets/s dropped before the stack, on the cores the end may use
 	qdrops     float64
@@ -51,8 +53,8 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 			in = append(in, x)
 		}
 	}
-	v := &hostView{end: e, n: len(in), nic: nic, run: unknown(), wait: unknown(), throttled: unknown(),
-		packets: viewPackets(nil, nil, nil), machine: unknown(), pressed: unknown(), busy: unknown(), least: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), beside: unknown(), core: -1}
+	v := &hostView{end: e, n: len(in), nic: nic, run: unknown(), wait: unknown(), ran: unknown(), throttled: unknown(),
+		packets: viewPackets(nil, nil, nil), machine: unknown(), pressed: unknown(), busy: unknown(), least: unknown(), kernel: unknown(), soft: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), beside: unknown(), core: -1}
 	v.snmp = growth(e.Samples)
 	v.qdiscs(e.Samples, nic)
 	if len(in) < 2 {
@@ -89,7 +91,7 @@ func (v *hostView) tasks(in []model.Sample) {
 		}
 	}
 	v.disk = mostOften(in, func(t model.Task) bool { return t.State == "D" })
-	best := -1.0
+	best, ran := -1.0, 0.0
 	for _, tid := range sortedKeys(all) {
 		t := all[tid]
 		d := (t.to - t.from).Seconds()
@@ -97,9 +99,13 @@ func (v *hostView) tasks(in []model.Sample) {
 			continue
 		}
 		run, wait := (t.last.CPU-t.first.CPU).Seconds()/d, (t.last.Wait-t.first.Wait).Seconds()/d
+		ran += max(0, run)
 		if run >= 0 && wait >= 0 && run+wait > best {
 			best, v.run, v.wait, v.task, v.core = run+wait, min(run, 1), min(wait, 1), t.last.Name, t.last.Core
 		}
+	}
+	if best >= 0 {
+		v.ran = ran
 	}
 }
 
@@ -148,7 +154,8 @@ func (v *hostView) cores(in []model.Sample, allowed []int) {
 		if !ok || (len(allowed) > 0 && !slices.Contains(allowed, b.CPU)) {
 			continue
 		}
-		kernel := (b.System - a.System + b.SoftIRQ - a.SoftIRQ + b.IRQ - a.IRQ).Seconds()
+		soft := (b.SoftIRQ - a.SoftIRQ + b.IRQ - a.IRQ).Seconds()
+		kernel := (b.System - a.System).Seconds() + soft
 		busy := kernel + (b.User - a.User).Seconds()
 		idle := (b.Idle - a.Idle + b.IOWait - a.IOWait).Seconds()
 		steal := (b.Steal - a.Steal).Seconds()
@@ -158,6 +165,7 @@ func (v *hostView) cores(in []model.Sample, allowed []int) {
 		}
 		if use >= 0 && !(use <= v.busy) {
 			v.core, v.busy, v.kernel, v.steal = b.CPU, use, ratio(kernel, busy), ratio(steal, busy+steal+idle)
+			v.soft = ratio(soft, busy+steal+idle)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func TestExplainAttachOnMacOS(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	here := unixHere(t, "darwin", "macos", "uid=501")
 	out := said(t, here, 0, "explain", "--for", "2s", "--attach", "10.0.0.9:445")
-	hasAll(t, out, "Limiter: undetermined", "0.1% of the bytes", "mean over the life", "20 ms", "macOS does not show them", "send-buffer", "receiver-window", "where that runs Linux", "never on a real")
+	hasAll(t, out, "Limiter: undetermined", "0.1% of the bytes", "mean over the life", "20 ms", "macOS does not show them", "send-buffer", "receiver-window", "where the other end runs Linux", "never on a real")
 	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "10.0.0.9:2049"), "no TCP connection to there")
 	here = unixHere(t, "darwin", "macos", "uid=501;nettop=1")
 	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "10.0.0.9:445"), "moved no data")

@@ -9,7 +9,7 @@ func TestAHostSendsLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if each > 1000 || each < 300 || plain < 10000 {
+	if each > 1000 || each < 300 || plain < 5000 {
 		t.Errorf("%v a second, of samples of %v", each, plain)
 	}
 }

@@ -96,7 +96,7 @@ func rivals(id model.LimiterID) []model.Alternative {
 
 // likeMacOS are the limiters that nothing that macOS shows tells apart.
 func likeMacOS() []model.Alternative {
-	const how = "where the other end runs Linux, watch the connection there (linerate explain --attach)"
+	const how = "where the other end runs Linux, watch the connection there by explain --attach"
 	var out []model.Alternative
 	for _, id := range []model.LimiterID{model.ApplicationSource, model.ApplicationSink, model.SendBuffer, model.ReceiverWindow, model.LinkRate, model.PathLoss, model.PathQueue} {
 		out = append(out, model.Alternative{Limiter: id, Probe: how})

@@ -70,6 +70,22 @@ func TestWindowOutlivesAClockThatIsSet(t *testing.T) {
 	}
 }
 
+// Where one sampling takes the place of another, a sample of the second may have read the counters before
+// the last of the first did, although it came later: it is left out, or data would seem to go backwards.
+func TestWindowLeavesOutWhatWasReadBefore(t *testing.T) {
+	w := Window{Span: 4 * time.Second}
+	fill(&w, 0, 2*time.Second, 0)
+	for wall, want := range map[time.Duration]bool{-3 * time.Millisecond: false, 0: false, 5 * time.Millisecond: false, 40 * time.Millisecond: true} {
+		v := w
+		v.samples, v.own = slices.Clone(w.samples), slices.Clone(w.own)
+		x := sampleAt(2*time.Second + 8*time.Millisecond)
+		x.HostAt = noon.Add(2*time.Second + wall)
+		if got := v.Add(x, x.At); got != want {
+			t.Errorf("read %s after the newest: taken %v, want %v", wall, got, want)
+		}
+	}
+}
+
 // What was long on its way lies where it was taken, also while more of it comes, and is not new.
 func TestWindowPlacesLateSamplesAtTheirOwnTime(t *testing.T) {
 	const stall, travels = 20 * time.Second, 5 * time.Millisecond

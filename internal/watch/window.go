@@ -12,6 +12,11 @@ import (
 // since its agent began that delays explain. Beyond it the wall clock was set.
 const clockSlack = time.Second
 
+// closest is how much later than the newest a sample has to be. Where one sampling takes the place of
+// another both send for a moment, and their times since the agent began differ by the milliseconds that
+// each took to begin: the later one may have read the counters first.
+const closest = 20 * time.Millisecond
+
 // drift is by how much two clocks that nobody sets may run apart; crystals are within 100 parts in a
 // million.
 const drift = 200e-6
@@ -40,19 +45,21 @@ const turnSpans = 3
 
 // Add takes the next sample of the host, that came in at a time of the controller's clock, counted
 // from any beginning that is the same for all hosts. The sample's own time is At, counted from the
-// beginning of its agent by a clock that nobody sets; one that is not later than the newest was seen
-// before, and is left out: false. A sample that was long on its way lies where it was taken.
+// beginning of its agent by a clock that nobody sets; one that is not later than the newest, or hardly,
+// was seen before, and is left out: false. A sample that was long on its way lies where it was taken.
 func (w *Window) Add(s model.Sample, arrived time.Duration) bool {
 	late := arrived - s.At
 	if n := len(w.samples); n == 0 {
 		w.base = late
 	} else {
-		step := s.At - w.own[n-1]
+		step, wall := s.At-w.own[n-1], s.HostAt.Sub(w.samples[n-1].HostAt)
 		if step <= 0 {
 			return false
 		}
-		if set := s.HostAt.Sub(w.samples[n-1].HostAt) - step; set.Abs() > clockSlack {
+		if set := wall - step; set.Abs() > clockSlack {
 			w.Jumps += set
+		} else if !s.HostAt.IsZero() && wall < closest {
+			return false
 		}
 		if step > w.Span { // what is between was lost: nothing is counted across it
 			w.Clear()

@@ -214,6 +214,7 @@ mkdir -p /etc/systemd/network
 printf '[Match]\nName=eth0\n[Network]\nAddress=10.10.0.2/24\nKeepConfiguration=yes\n' > /etc/systemd/network/20-eth0.network
 ` + startsSystem + `
 state > /root/state; cat /root/state
+sync # what this test keeps for itself outlasts the restart, too
 $L tune apply --set sysctl.$K=2 --set link.mtu@eth0=1400 --set ethtool.features@eth0=rx-gro=off \
 	--persist --confirm-within 0 2>&1 || echo "WRONG applied: $?"
 wants "2 1400 off" applied; files
@@ -264,6 +265,7 @@ printf '[connection]\nid=data\nuuid=8f0c2a7e-1111-4c55-9c3c-0123456789ab\ntype=e
 install -m 600 /root/data /etc/NetworkManager/system-connections/data.nmconnection
 ` + startsOther + `
 connected; state > /root/state; cat /root/state
+sync # what this test keeps for itself outlasts the restart, too
 $L tune apply --set link.mtu@eth0=1400 --set link.mtu@eth1=1380 --set module.nfs.max_session_slots=32 \
 	--persist --confirm-within 0 2>&1 || echo "WRONG applied: $?"
 wants "1400 1380 32" applied; files; cat $C

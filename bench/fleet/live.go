@@ -38,14 +38,23 @@ type follower struct {
 
 // follow begins with one host. One that gives no answer in time is counted, and left out.
 func (f *follower) follow(ctx, dialling context.Context, d reach.Dialler, i int) (err error) {
-	if f.clients[i], err = d.Dial(dialling, host.Name{Reach: host.Site, Host: hostName(i)}); err != nil {
-		if dialling.Err() != nil {
-			return err
-		}
+	if err = f.begin(ctx, dialling, d, i); err != nil && dialling.Err() == nil {
 		fmt.Fprintln(os.Stderr, err)
 		f.silent.Add(1)
+		if f.clients[i] != nil {
+			_ = f.clients[i].Close() // it answers nothing
+		}
 		f.clients[i] = nil
 		return nil
+	}
+	return err
+}
+
+// begin has a host send its samples.
+func (f *follower) begin(ctx, dialling context.Context, d reach.Dialler, i int) (err error) {
+	if f.clients[i], err = d.Dial(dialling, host.Name{Reach: host.Site, Host: hostName(i)}); err != nil {
+		f.clients[i] = nil
+		return err
 	}
 	last := time.Duration(-1)
 	f.stops[i], err = f.clients[i].PassSampling(ctx, measure.Watch{}, beat, func(s model.Sample) {

@@ -101,6 +101,7 @@ type side struct {
 	meets  netip.AddrPort  // where it listens; not valid: it does not yet
 	work   chan mover.Work // the last that it told; room for one
 	last   mover.Work
+	ended  bool // its mover has said so
 }
 
 func (s *side) here() bool { return reach.IsHere(s.name) }
@@ -472,23 +473,6 @@ func (s *side) seen() mover.Work {
 	default:
 	}
 	return s.last
-}
-
-// close ends movers and agents.
-func (b *between) close() {
-	for _, f := range b.closers {
-		f()
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*partingTime)
-	defer cancel()
-	for _, s := range []*side{b.from, b.to} {
-		if s != nil && s.m != nil {
-			_ = s.m.Stop(ctx) // the agent ends it at the latest
-		}
-	}
-	for _, a := range b.agents {
-		_ = a.Close() // it has told what we want to know
-	}
 }
 
 // usage is Ctrl-C before anything was copied.

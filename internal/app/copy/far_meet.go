@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"linerate/internal/failure"
@@ -139,6 +140,7 @@ func (b *between) dial(ctx context.Context, dialler, listener *side, c mover.Com
 			late = time.After(partingTime)
 			fallthrough
 		case mover.Over:
+			sides[i].ended = true
 			over++
 		}
 		return nil
@@ -178,4 +180,23 @@ func joined(errs [2]error) error {
 		}
 	}
 	return errors.Join(errs[0], errs[1])
+}
+
+// close ends agents, all at once, and before them the movers that have not ended by themselves.
+func (b *between) close() {
+	for _, f := range b.closers {
+		f()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*partingTime)
+	defer cancel()
+	for _, s := range []*side{b.from, b.to} {
+		if s != nil && s.m != nil && !s.ended {
+			_ = s.m.Stop(ctx) // the agent ends it at the latest
+		}
+	}
+	var g sync.WaitGroup
+	for _, a := range b.agents {
+		g.Go(func() { _ = a.Close() }) // it has told what we want to know
+	}
+	g.Wait()
 }

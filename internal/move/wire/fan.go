@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,6 +18,7 @@ type fan struct {
 	ctx  context.Context
 	g    *errgroup.Group
 	over chan struct{} // closed when nothing more comes
+	once sync.Once     // closes it
 	n    uint32        // streams that were opened
 }
 
@@ -25,7 +27,7 @@ func (s *sender) fan(ctx context.Context, g *errgroup.Group) *fan {
 }
 
 // enough ends the streams once the queue is empty.
-func (f *fan) enough() { close(f.over) }
+func (f *fan) enough() { f.once.Do(func() { close(f.over) }) }
 
 // begin has the first streams opened, all at once: each takes some round trips. Those that are
 // open are used meanwhile. It adds to them for as long as that brings something.

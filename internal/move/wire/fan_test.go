@@ -3,7 +3,10 @@ package wire
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -50,6 +53,54 @@ func TestAStreamThatOpensLateHoldsUpNothing(t *testing.T) {
 	same(t, m, s.memorySink)
 	wantFailures(t, sent)
 	wantFailures(t, received)
+}
+
+// closing is a connection that says when it is closed.
+type closing struct {
+	net.Conn
+	closed func()
+}
+
+func (c *closing) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
+
+// partedSink finishes once all data streams have ended.
+type partedSink struct {
+	*memorySink
+	ended <-chan struct{}
+}
+
+func (s partedSink) Finish(ctx context.Context) error {
+	select {
+	case <-s.ended:
+		return s.memorySink.Finish(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// The data streams end while the receiver makes everything durable: their last round trip is not
+// waited for after it.
+func TestDataStreamsEndWhileTheReceiverFinishes(t *testing.T) {
+	l, d := parties(t, false)
+	connect, ended, n := d.Connect, make(chan struct{}), atomic.Int32{}
+	var open sync.WaitGroup
+	open.Add(2)
+	go func() { open.Wait(); close(ended) }()
+	d.Connect = func(ctx context.Context) (net.Conn, error) {
+		c, err := connect(ctx)
+		if err != nil || n.Add(1) == 1 { // the first is the control stream
+			return c, err
+		}
+		return &closing{c, sync.OnceFunc(open.Done)}, nil
+	}
+	m, s := sampleTree(15), partedSink{newMemorySink(), ended}
+	if _, _, send, receive := runEnds(t, d, l, m, s, Options{Streams: 2}); send != nil || receive != nil {
+		t.Fatal(send, receive)
+	}
+	same(t, m, s.memorySink)
 }
 
 // fewParty has no stream from number less on.

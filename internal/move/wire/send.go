@@ -132,7 +132,7 @@ func (s *sender) run(ctx context.Context) error {
 		if s.o.Mem > 0 {
 			return s.memory(work)
 		}
-		return s.work(work)
+		return s.work(work, fan.enough)
 	})
 	err := g.Wait()
 	cancel(err)
@@ -142,8 +142,9 @@ func (s *sender) run(ctx context.Context) error {
 	return prefer(err, listened)
 }
 
-// work scans and sends, and returns when the receiver has finished.
-func (s *sender) work(ctx context.Context) error {
+// work scans and sends, and returns when the receiver has finished. It calls enough once nothing is
+// left for the data streams: they end while the receiver makes everything durable.
+func (s *sender) work(ctx context.Context, enough func()) error {
 	g, inner := errgroup.WithContext(ctx)
 	large, small := make(chan *move.Entry), make(chan *move.Entry, 2*smallReaders)
 	for range openFiles {
@@ -198,6 +199,7 @@ func (s *sender) work(ctx context.Context) error {
 	if err = errors.Join(err, g.Wait()); err != nil {
 		return err
 	}
+	enough()
 	return s.finish(ctx)
 }
 

@@ -102,6 +102,7 @@ type side struct {
 	work   chan mover.Work // the last that it told; room for one
 	last   mover.Work
 	ended  bool // its mover has said so
+	isNew  bool // a target that holds nothing of what is copied
 }
 
 func (s *side) here() bool { return reach.IsHere(s.name) }
@@ -286,7 +287,9 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 	if b.o.Far.Mem > 0 {
 		return nil
 	}
-	if !b.from.one { // it needs nothing that the target tells
+	// What the target tells is worth its wait where that is no round trip.
+	late := b.from.one || b.to.here()
+	if !late {
 		if err := b.open(ctx, b.from, mover.Command{}); err != nil {
 			return err
 		}
@@ -301,8 +304,8 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 	if opened.Text != "" {
 		b.out.Warnings = append(b.out.Warnings, clean(opened.Text))
 	}
-	if b.from.one {
-		if err := b.open(ctx, b.from, mover.Command{As: opened.As}); err != nil {
+	if late {
+		if err := b.open(ctx, b.from, mover.Command{As: opened.As, New: opened.New}); err != nil {
 			return err
 		}
 	}
@@ -322,7 +325,7 @@ func (b *between) open(ctx context.Context, s *side, c mover.Command) error {
 // opened waits until an end has opened its files.
 func (b *between) opened(ctx context.Context, s *side) (mover.Event, error) {
 	e, err := s.await(ctx, mover.Opened)
-	s.device = e.Device
+	s.device, s.isNew = e.Device, e.New
 	if e.Addr.IsValid() {
 		s.meets = netip.AddrPortFrom(s.addr, e.Addr.Port())
 	}

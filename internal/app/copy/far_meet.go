@@ -122,6 +122,7 @@ const partingTime = 5 * time.Second
 
 // dial begins the copy, and waits until both ends are done.
 func (b *between) dial(ctx context.Context, dialler, listener *side, c mover.Command) error {
+	c.New = b.to.isNew
 	if err := dialler.m.Tell(ctx, c); err != nil {
 		return err
 	}
@@ -182,7 +183,8 @@ func joined(errs [2]error) error {
 	return errors.Join(errs[0], errs[1])
 }
 
-// close ends agents, all at once, and before them the movers that have not ended by themselves.
+// close ends movers and agents. One that has ended by itself is left to its agent, where that ends too:
+// it would cost a round trip to be told so.
 func (b *between) close() {
 	for _, f := range b.closers {
 		f()
@@ -190,7 +192,7 @@ func (b *between) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*partingTime)
 	defer cancel()
 	for _, s := range []*side{b.from, b.to} {
-		if s != nil && s.m != nil && !s.ended {
+		if s != nil && s.m != nil && (!s.ended || len(b.agents) == 0) {
 			_ = s.m.Stop(ctx) // the agent ends it at the latest
 		}
 	}

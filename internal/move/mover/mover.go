@@ -41,6 +41,7 @@ type mover struct {
 	spread *spread // where there are several other ends; guarded by mu
 	ends   []opened
 	began  time.Time
+	isNew  bool // the target holds nothing of what is copied
 
 	mu    sync.Mutex // of what follows
 	total *Total
@@ -140,6 +141,7 @@ func (m *mover) obey(ctx context.Context, commands <-chan Command) error {
 		select {
 		case c := <-commands:
 			var err error
+			m.isNew = m.isNew || c.New
 			switch c.Order {
 			case Open:
 				meeting, err = m.opens(ctx, c)
@@ -253,7 +255,7 @@ func (m *mover) session(ctx context.Context, p wire.Party, at netip.Addr) error 
 		if m.src != nil {
 			src = m.src
 		}
-		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Mem: m.task.Mem, Plan: m.task.Do == Planning, Ask: m.src != nil && m.task.Do == Copying && !m.task.Full, Congestion: m.task.Congestion, Near: near.wire()}
+		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Mem: m.task.Mem, Plan: m.task.Do == Planning, Ask: m.src != nil && m.task.Do == Copying && !m.task.Full && !m.isNew, Congestion: m.task.Congestion, Near: near.wire()}
 		return wire.Send(ctx, p, src, m.report, o, &m.stats[0])
 	}
 	var dst move.Sink = wire.Nothing{}

@@ -84,6 +84,12 @@ var anyPort = netip.MustParseAddrPort("127.0.0.1:0")
 // copyBetween has two movers copy.
 func copyBetween(t *testing.T, from, to Task) (sent, got Event) {
 	t.Helper()
+	return copyTold(t, from, to, false)
+}
+
+// copyTold does so, and may tell the source that the target is new, whatever that says.
+func copyTold(t *testing.T, from, to Task, told bool) (sent, got Event) {
+	t.Helper()
 	run, secret, err := wire.Draw()
 	if err != nil {
 		t.Fatal(err)
@@ -92,10 +98,11 @@ func copyBetween(t *testing.T, from, to Task) (sent, got Event) {
 	s, r := start(t, from), start(t, to)
 	sr, rr := s.until(Ready), r.until(Ready)
 	r.send(Command{Order: Open, One: sr.One, Whole: sr.Whole})
-	s.send(Command{Order: Open, As: r.until(Opened).As})
+	opened := r.until(Opened)
+	s.send(Command{Order: Open, As: opened.As, New: opened.New})
 	s.until(Opened)
 	r.send(Command{Order: Listen, At: anyPort, Peer: sr.Pin})
-	s.send(Command{Order: Dial, At: r.until(Listening).Addr, Peer: rr.Pin})
+	s.send(Command{Order: Dial, At: r.until(Listening).Addr, Peer: rr.Pin, New: told})
 	ended := make(chan Event, 1)
 	go func() { ended <- r.until(Over) }()
 	return s.until(Over), <-ended

@@ -29,7 +29,7 @@ func (m *mover) open(c Command) (e Event, err error) {
 	if err != nil {
 		return e, err
 	}
-	e = Event{Kind: Opened, As: move.Raw(as), Text: doubt}
+	e = Event{Kind: Opened, As: move.Raw(as), New: m.isNew, Text: doubt}
 	for _, x := range m.ends {
 		e.Device = x.Device() // the last is the tree
 	}
@@ -86,6 +86,7 @@ func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 		m.dst, m.ends = s, append(m.ends, s)
 		return as, "", nil
 	}
+	m.isNew = !c.One && route.New(root, move.Strings(c.Whole))
 	p, err := place.Open(root, place.Options{Verify: m.task.verify(), Direct: !m.task.Buffered, Setuid: m.task.Setuid, Plan: m.task.Do == Planning}, m.report)
 	if err != nil {
 		return "", "", err

@@ -28,7 +28,7 @@ import (
 const Role = "mover"
 
 // Version of Task, Command and Event that this build speaks.
-const Version = 3
+const Version = 4
 
 // Bounds of a task.
 const (
@@ -173,6 +173,9 @@ type Command struct {
 	One   bool       `json:"one,omitempty"`
 	Whole []move.Raw `json:"whole,omitempty"`
 	As    move.Raw   `json:"as,omitempty"`
+	// New tells the source, with Open or Dial, that the target holds nothing of what is copied: it
+	// is not asked what it has.
+	New bool `json:"new,omitempty"`
 	// Pair is the number of the other end, where there are several: of Listen, Dial and Drop.
 	Pair int `json:"pair,omitempty"`
 	// Peer is the other end's certificate.
@@ -189,7 +192,7 @@ type Kind string
 // The events.
 const (
 	Ready     Kind = "ready"     // Pin, One, Whole
-	Opened    Kind = "opened"    // As; Device: number of the block device, "8:16"; Text: a doubt about the copy, if there is one; Addr, where it listens by now
+	Opened    Kind = "opened"    // As; New, of a target: as Command has it; Device: number of the block device, "8:16"; Text: a doubt about the copy, if there is one; Addr, where it listens by now
 	Listening Kind = "listening" // Addr
 	Unreached Kind = "unreached" // Text: the port could not be connected to
 	Parted    Kind = "parted"    // Pair; Text: why, where that other end was not done
@@ -211,6 +214,7 @@ type Event struct {
 	One    bool           `json:"one,omitempty"`
 	Whole  []move.Raw     `json:"whole,omitempty"`
 	As     move.Raw       `json:"as,omitempty"`
+	New    bool           `json:"new,omitempty"`
 	Device string         `json:"device,omitempty"`
 	Addr   netip.AddrPort `json:"addr,omitzero"`
 	Pair   int            `json:"pair,omitempty"` // of Listening, Unreached and Parted

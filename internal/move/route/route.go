@@ -7,6 +7,7 @@ package route
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,6 +88,27 @@ func TargetOf(path string, one bool) (Target, error) {
 		return Target{}, failure.Of(failure.Usage, "target %s is no directory", path)
 	}
 	return Target{Root: path, Missing: true}, nil
+}
+
+// New tells that a target holds nothing under the names of what is copied as a directory, of which
+// there is one at least. "" is the target itself.
+func New(root string, whole []string) bool {
+	for _, name := range whole {
+		if name == "" {
+			d, err := os.Open(root)
+			if err != nil {
+				return false
+			}
+			_, err = d.Readdirnames(1)
+			_ = d.Close() // it was only read
+			if !errors.Is(err, io.EOF) {
+				return false
+			}
+		} else if _, err := os.Lstat(filepath.Join(root, name)); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return len(whole) > 0
 }
 
 // Make makes the target's directory where it is missing.

@@ -79,3 +79,29 @@ func TestPathsMeanWhatTheyMeanToRsync(t *testing.T) {
 		}
 	}
 }
+
+func TestATargetIsNewWhereItHoldsNothingOfWhatIsCopied(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{"empty", "full/src"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		root  string
+		whole []string
+		want  bool
+	}{
+		{"empty", []string{""}, true},
+		{"empty", []string{"src", "other"}, true},
+		{"empty", nil, false}, // what a file comes to lie as is not among the names
+		{"full", []string{""}, false},
+		{"full", []string{"other"}, true},
+		{"full", []string{"other", "src"}, false},
+		{"none", []string{""}, false},
+	} {
+		if got := New(filepath.Join(dir, c.root), c.whole); got != c.want {
+			t.Errorf("%s, %q: %v", c.root, c.whole, got)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package copy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -101,8 +100,9 @@ type side struct {
 	meets  netip.AddrPort  // where it listens; not valid: it does not yet
 	work   chan mover.Work // the last that it told; room for one
 	last   mover.Work
-	ended  bool // its mover has said so
-	isNew  bool // a target that holds nothing of what is copied
+	ended  bool   // its mover has said so
+	deaf   func() // ends hearing it
+	isNew  bool   // a target that holds nothing of what is copied
 }
 
 func (s *side) here() bool { return reach.IsHere(s.name) }
@@ -154,7 +154,7 @@ func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress, do mover
 	if err != nil {
 		return nil, err
 	}
-	if err := b.reach(ctx); err != nil {
+	if err := b.reach(ctx, from); err != nil {
 		return nil, err
 	}
 	if err := b.start(ctx, from, to); err != nil {
@@ -216,8 +216,12 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 	return from, to, err
 }
 
+// ahead tells that the source's mover is started while the target's host is logged in to: what it
+// says is known then before the target's mover is started, which saves a round trip.
+func (b *between) ahead() bool { return b.from.here() && !b.to.here() && b.o.Far.Mem == 0 }
+
 // reach starts an agent at either end, both at once, and one where both are the same host.
-func (b *between) reach(ctx context.Context) error {
+func (b *between) reach(ctx context.Context, from mover.Task) error {
 	d := b.env.Reach(b.p)
 	sides := []*side{b.from, b.to}
 	if b.to.name == b.from.name {
@@ -226,7 +230,9 @@ func (b *between) reach(ctx context.Context) error {
 	var g errgroup.Group
 	for _, s := range sides {
 		g.Go(func() (err error) {
-			s.agent, err = d.Dial(ctx, s.name)
+			if s.agent, err = d.Dial(ctx, s.name); err == nil && s == b.from && b.ahead() {
+				err = b.startMover(ctx, s, from)
+			}
 			return err
 		})
 	}
@@ -251,110 +257,9 @@ func (b *between) roles() (dialler, listener *side) {
 	return b.from, b.to
 }
 
-// path finds the data addresses of both ends.
-func (b *between) path(ctx context.Context) (err error) {
-	dialler, listener := b.roles()
-	loop := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	switch {
-	case dialler.addr.IsValid():
-		return nil // the caller knows them
-	case b.o.Far.ThroughSSH || dialler.agent == listener.agent:
-		dialler.addr, listener.addr = loop, loop
-		return nil
-	}
-	if listener.addr, err = reach.Receiver(ctx, b.o.Far.Via, listener.name, listener.agent); err != nil {
-		return err
-	}
-	dialler.addr, dialler.facts, err = reach.Sender(ctx, dialler.name, dialler.agent, listener.addr)
-	return err
-}
-
-// start starts both movers and finds the path meanwhile, and has them open their files.
-func (b *between) start(ctx context.Context, from, to mover.Task) error {
-	var path errgroup.Group
-	path.Go(func() error { return b.path(ctx) })
-	err := b.startMovers(ctx, from, to)
-	if err := errors.Join(err, path.Wait()); err != nil {
-		return err
-	}
-	for _, s := range []*side{b.from, b.to} {
-		ready, err := s.await(ctx, mover.Ready)
-		if err != nil {
-			return err
-		}
-		s.pin, s.one, s.whole = ready.Pin, ready.One, ready.Whole
-	}
-	if b.o.Far.Mem > 0 {
-		return nil
-	}
-	// What the target tells is worth its wait where that is no round trip.
-	late := b.from.one || b.to.here()
-	if !late {
-		if err := b.open(ctx, b.from, mover.Command{}); err != nil {
-			return err
-		}
-	}
-	if err := b.open(ctx, b.to, mover.Command{One: b.from.one, Whole: b.from.whole}); err != nil {
-		return err
-	}
-	opened, err := b.opened(ctx, b.to)
-	if err != nil {
-		return err
-	}
-	if opened.Text != "" {
-		b.out.Warnings = append(b.out.Warnings, clean(opened.Text))
-	}
-	if late {
-		if err := b.open(ctx, b.from, mover.Command{As: opened.As, New: opened.New}); err != nil {
-			return err
-		}
-	}
-	_, err = b.opened(ctx, b.from)
-	return err
-}
-
-// open has one end open its files, and listen if the other is to dial it: one order, one answer.
-func (b *between) open(ctx context.Context, s *side, c mover.Command) error {
-	c.Order = mover.Open
-	if dialler, listener := b.roles(); s == listener {
-		c.At, c.Peer = netip.AddrPortFrom(s.addr, b.o.Far.Port), dialler.pin
-	}
-	return s.m.Tell(ctx, c)
-}
-
-// opened waits until an end has opened its files.
-func (b *between) opened(ctx context.Context, s *side) (mover.Event, error) {
-	e, err := s.await(ctx, mover.Opened)
-	s.device, s.isNew = e.Device, e.New
-	if e.Addr.IsValid() {
-		s.meets = netip.AddrPortFrom(s.addr, e.Addr.Port())
-	}
-	return e, err
-}
-
-// startMovers starts both at once: either takes a process, and a round trip.
-func (b *between) startMovers(ctx context.Context, from, to mover.Task) error {
-	sides := []*side{b.from, b.to}
-	var movers [2]*host.Mover
-	var g errgroup.Group
-	for i, t := range []mover.Task{from, to} {
-		g.Go(func() (err error) {
-			movers[i], err = sides[i].agent.StartMover(ctx, t)
-			return err
-		})
-	}
-	err := g.Wait()
-	for i, m := range movers {
-		if m != nil { // ended with the copy, also where the other was not to be had
-			b.hear(ctx, sides[i], m)
-		}
-	}
-	return err
-}
-
 // hear has what a mover says taken until the end.
 func (b *between) hear(ctx context.Context, s *side, m end) {
-	b.closers = append(b.closers, s.hear(ctx, m, b))
+	s.deaf = s.hear(ctx, m, b)
 }
 
 // hear has what its mover says passed on until what is returned is called.

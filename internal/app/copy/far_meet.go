@@ -192,6 +192,9 @@ func (b *between) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*partingTime)
 	defer cancel()
 	for _, s := range []*side{b.from, b.to} {
+		if s != nil && s.deaf != nil {
+			s.deaf()
+		}
 		if s != nil && s.m != nil && (!s.ended || len(b.agents) == 0) {
 			_ = s.m.Stop(ctx) // the agent ends it at the latest
 		}

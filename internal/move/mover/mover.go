@@ -88,7 +88,7 @@ func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
 	m.stats = make([]wire.Stats, max(1, len(m.task.Spread)))
 	m.keys = &wire.Keys{Run: m.task.Run, Secret: m.task.Secret, Self: self, Plain: m.task.Plain}
 	from, err := route.SourceOf(move.Strings(m.task.Read))
-	if err == nil {
+	if err == nil && m.task.First == nil {
 		err = m.emit(Event{Kind: Ready, Pin: self.Pin(), One: from.One(), Whole: move.Raws(from.Whole())})
 	}
 	if err != nil {
@@ -137,6 +137,12 @@ func (m *mover) listen(ctx context.Context, in *bufio.Reader, out chan<- Command
 func (m *mover) obey(ctx context.Context, commands <-chan Command) error {
 	var meeting *meeting
 	defer func() { meeting.end() }()
+	if m.task.First != nil {
+		var err error
+		if meeting, err = m.opens(ctx, *m.task.First); err != nil {
+			return err
+		}
+	}
 	for {
 		select {
 		case c := <-commands:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -314,12 +315,23 @@ func TestAMoverEndsWithItsInput(t *testing.T) {
 }
 
 func TestTasksAreChecked(t *testing.T) {
+	const right = `"run":"00000000000000000000000000000000","secret":"0000000000000000000000000000000000000000000000000000000000000000"`
+	task := func(line string) []byte {
+		return []byte(strings.Replace(line, `"v":0`, fmt.Sprintf(`"v":%d,%s`, Version, right), 1))
+	}
+	for _, line := range []string{`{"v":0,"write":"/x"}`, `{"v":0,"read":["/x"]}`, `{"v":0,"write":"/x","first":{"order":"open"}}`} {
+		if _, err := DecodeTask(task(line)); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
 	for _, line := range []string{
-		`{}`, `{"v":2}`, `{"v":2,"write":"/x","do":"rm"}`, `{"v":2,"read":["/x"],"delete":true}`, `{"v":2,"write":"/x","do":"compare","delete":true}`, `{"v":1,"write":"/x"}`, `{"v":2,"write":"x"}`, `{"v":2,"read":["x"]}`, `{"v":2,"read":["/x"],"write":"/y"}`,
-		`{"v":2,"write":"/x","shell":"rm"}`, `{"v":2,"write":"/x","streams":99}`, `{"v":2,"write":"/x"} {}`, `{"v":2,"write":"/x","send":true}`,
-		`{"v":2,"mem_ns":-1}`, `{"v":2,"write":"/x","limit":-1}`,
+		`{}`, `{"v":0}`, `{"v":0,"write":"/x","do":"rm"}`, `{"v":0,"read":["/x"],"delete":true}`, `{"v":0,"write":"/x","do":"compare","delete":true}`, `{"v":1,"write":"/x"}`, `{"v":0,"write":"x"}`, `{"v":0,"read":["x"]}`, `{"v":0,"read":["/x"],"write":"/y"}`,
+		`{"v":0,"write":"/x","shell":"rm"}`, `{"v":0,"write":"/x","streams":99}`, `{"v":0,"write":"/x"} {}`, `{"v":0,"write":"/x","send":true}`,
+		`{"v":0,"mem_ns":-1}`, `{"v":0,"write":"/x","limit":-1}`,
+		`{"v":0,"write":"/x","first":{"order":"dial"}}`, `{"v":0,"read":["/x"],"first":{"order":"open"}}`,
+		`{"v":0,"write":"/x","first":{"order":"open"},"spread":[{` + right + `}]}`,
 	} {
-		if _, err := DecodeTask([]byte(line)); err == nil {
+		if _, err := DecodeTask(task(line)); err == nil {
 			t.Errorf("%s is accepted", line)
 		}
 	}

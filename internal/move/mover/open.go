@@ -29,7 +29,7 @@ func (m *mover) open(c Command) (e Event, err error) {
 	if err != nil {
 		return e, err
 	}
-	e = Event{Kind: Opened, As: move.Raw(as), New: m.isNew, Text: doubt}
+	e = Event{Kind: Opened, Pin: m.keys.Self.Pin(), As: move.Raw(as), New: m.isNew, Text: doubt}
 	for _, x := range m.ends {
 		e.Device = x.Device() // the last is the tree
 	}

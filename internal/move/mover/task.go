@@ -73,6 +73,9 @@ type Task struct {
 	Plain  bool        `json:"plain,omitempty"`
 	Run    wire.Run    `json:"run"`
 	Secret wire.Secret `json:"secret"`
+	// First, of an end that writes, is its Open, where all that this has is known by now: the mover
+	// says Opened at once, and no Ready, which saves who asked a round trip.
+	First *Command `json:"first,omitempty"`
 	// Spread are the other ends, where there are several, each with a run of its own; Run and
 	// Secret are zero then.
 	Spread []Pair `json:"spread,omitempty"`
@@ -135,6 +138,8 @@ func (t *Task) Check() error {
 		return fmt.Errorf("%d other ends, want at most %d", len(t.Spread), share.MaxTargets)
 	case len(t.Spread) > 0 && (t.Mem != 0 || t.Scratch):
 		return errors.New("several other ends for what is only measured")
+	case t.First != nil && (t.First.Order != Open || t.Write == "" || len(t.Spread) > 0):
+		return fmt.Errorf("first to %q, which cannot be had", t.First.Order)
 	case t.Limit < 0:
 		return fmt.Errorf("a limit of %d bytes per second", t.Limit)
 	case t.Write != "" && !filepath.IsAbs(string(t.Write)):
@@ -192,7 +197,7 @@ type Kind string
 // The events.
 const (
 	Ready     Kind = "ready"     // Pin, One, Whole
-	Opened    Kind = "opened"    // As; New, of a target: as Command has it; Device: number of the block device, "8:16"; Text: a doubt about the copy, if there is one; Addr, where it listens by now
+	Opened    Kind = "opened"    // Pin; As; New, of a target: as Command has it; Device: number of the block device, "8:16"; Text: a doubt about the copy, if there is one; Addr, where it listens by now
 	Listening Kind = "listening" // Addr
 	Unreached Kind = "unreached" // Text: the port could not be connected to
 	Parted    Kind = "parted"    // Pair; Text: why, where that other end was not done

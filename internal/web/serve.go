@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"time"
@@ -24,9 +26,10 @@ func (v *View) Serve(ctx context.Context, ln net.Listener, access Access) error 
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	// The requests end with ctx: a page's stream has no end of its own.
+	// The requests end with ctx: a page's stream has no end of its own. What strangers say that is no TLS
+	// is no error of ours.
 	s := &http.Server{Handler: handler, ReadHeaderTimeout: headerTime, MaxHeaderBytes: mostHeader, IdleTimeout: idleTime,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan error, 1)
 	go func() {
 		if access.open() {

@@ -239,7 +239,7 @@ func (o Options) names() (out []host.Name, err error) {
 			return nil, failure.As(failure.Usage, err)
 		}
 		if slices.Contains(out, n) {
-			return nil, failure.Of(failure.Usage, "watch %s: %s is named twice", strings.Join(o.Hosts, " "), text)
+			return nil, failure.Of(failure.Usage, "%s: %s is named twice", strings.Join(o.Hosts, " "), text)
 		}
 		out = append(out, n)
 	}

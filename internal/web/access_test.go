@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -182,5 +183,16 @@ func TestWeakTokensAndNamelessCertificatesAreRefused(t *testing.T) {
 		if _, err := readToken(path); err == nil {
 			t.Errorf("%q with mode %o is taken", text, mode)
 		}
+	}
+}
+
+// What a stranger says to the TLS port is no line of ours; what fails here is.
+func TestStrangersLeaveNoLines(t *testing.T) {
+	var said strings.Builder
+	l := log.New(ours{&said}, "", 0)
+	l.Print("http: TLS handshake error from 192.0.2.7:4711: client sent an HTTP request to an HTTPS server")
+	l.Print("http: panic serving 192.0.2.7:4711: x")
+	if got := said.String(); strings.Contains(got, "handshake") || !strings.Contains(got, "panic serving") {
+		t.Error(got)
 	}
 }

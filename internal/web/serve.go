@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -20,16 +22,25 @@ const (
 	mostHeader = 16 << 10
 )
 
+// ours passes on what the server logs but for what strangers say that is no TLS, which is no error of ours.
+type ours struct{ to io.Writer }
+
+func (o ours) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("TLS handshake error")) {
+		return len(line), nil
+	}
+	return o.to.Write(line)
+}
+
 // Serve answers those who have access on a listener, which it closes, until ctx ends.
 func (v *View) Serve(ctx context.Context, ln net.Listener, access Access) error {
 	handler, err := v.Handler(access)
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	// The requests end with ctx: a page's stream has no end of its own. What strangers say that is no TLS
-	// is no error of ours.
+	// The requests end with ctx: a page's stream has no end of its own.
 	s := &http.Server{Handler: handler, ReadHeaderTimeout: headerTime, MaxHeaderBytes: mostHeader, IdleTimeout: idleTime,
-		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return ctx }}
+		ErrorLog: log.New(ours{os.Stderr}, "", log.LstdFlags), BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan error, 1)
 	go func() {
 		if access.open() {

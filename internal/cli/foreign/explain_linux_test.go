@@ -50,6 +50,7 @@ func TestExplainAttachOnWindows(t *testing.T) {
 }
 
 func TestExplainAttachOnWindowsSaysWhatItLacks(t *testing.T) {
+	t.Parallel() // it waits for data twice
 	stats, here := heldByWindow(), windowsHere(t, "")
 	here.Estats = stats
 	stats.Denied = true
@@ -71,6 +72,11 @@ func TestExplainAttachOnMacOS(t *testing.T) {
 	here := unixHere(t, "darwin", "macos", "uid=501")
 	out := said(t, here, 0, "explain", "--for", "2s", "--attach", "10.0.0.9:445")
 	hasAll(t, out, "Limiter: undetermined", "0.1% of the bytes", "mean over the life", "20 ms", "macOS does not show them", "send-buffer", "receiver-window", "where the other end runs Linux", "never on a real")
+}
+
+func TestExplainAttachOnMacOSSaysWhatItLacks(t *testing.T) {
+	t.Parallel() // as above
+	here := unixHere(t, "darwin", "macos", "uid=501")
 	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "10.0.0.9:2049"), "no TCP connection to there")
 	here = unixHere(t, "darwin", "macos", "uid=501;nettop=1")
 	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "10.0.0.9:445"), "moved no data")

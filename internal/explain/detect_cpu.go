@@ -179,7 +179,11 @@ func (s *scene) packetCost(full *hostView, margin, limit float64) *finding {
 	}
 	if full.othersFill() {
 		f.cap = tossUpCap
-		f.or(model.ReceiverCPU, "see which program fills that core: most of its time is neither softirq nor of this transfer's own tasks")
+		cpu := model.ReceiverCPU
+		if full == s.sender {
+			cpu = model.SenderCPU
+		}
+		f.or(cpu, "see which program fills that core: most of its time is neither softirq nor of this transfer's own tasks")
 	}
 	f.coreEvidence(s.c, full)
 	if off := append(tx, rx...); len(off) > 0 {

@@ -34,7 +34,7 @@ func watchWindows(ctx context.Context, e app.Env, o WatchOptions, p app.Progress
 			p.Say("the statistics of %s are off again, as they were", unit.Count(n, "connection"))
 		}
 	}()
-	p.Say("watching %s for %s: adding no load; the extended statistics of these connections are switched on meanwhile, and nothing else is changed", target, o.For)
+	p.Say("watching %s for %s: adding no load; the extended statistics of these connections are switched on meanwhile (should this be killed, they end with their connections), and nothing else is changed", target, o.For)
 	rec, err = run(ctx, loop.Watch{
 		Agent: end, Target: target, LineRate: o.LineRate, For: o.For, Patience: MaxWatch, Now: e.Now, Progress: app.Steps(p),
 	})

@@ -16,11 +16,8 @@ import (
 	"linerate/internal/model"
 )
 
-// beat is between two samples of a simulated host, and freshBeats how many of them make a stream.
-const (
-	beat       = time.Second
-	freshBeats = 10
-)
+// streams is how long a stream of samples lasts at least.
+const streams = 10 * time.Second
 
 // clocks are what hosts' clocks show more than this machine's; those of the last are set while they
 // are watched.
@@ -42,8 +39,9 @@ func ahead(i, n int) time.Duration {
 // clocks show the same: what they cost is no part of the figures. Each host sends it at a moment of
 // its own within the beat.
 type beats struct {
-	seed          uint64 // of the faults; 0: none
-	sent, dropped atomic.Int64
+	beat          time.Duration // between two samples of a host
+	seed          uint64        // of the faults; 0: none
+	sent, dropped atomic.Int64  // of the dropped those between two that were sent: before and after no view follows
 
 	mu   sync.Mutex
 	list map[chan beaten]bool
@@ -58,7 +56,9 @@ type beaten struct {
 }
 
 // phase is how long after a beat a host sends its sample.
-func phase(i int) time.Duration { return time.Duration(i*619%997) * beat / 1000 }
+func phase(beat time.Duration, i int) time.Duration {
+	return time.Duration(i*619%997) * beat / 1000
+}
 
 // run reads and packs until ctx ends.
 func (b *beats) run(ctx context.Context) error {
@@ -67,7 +67,7 @@ func (b *beats) run(ctx context.Context) error {
 		return err
 	}
 	packers := make([]delta.Writer, len(clocks()))
-	tick := time.NewTicker(beat)
+	tick := time.NewTicker(b.beat)
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		select {
@@ -81,7 +81,7 @@ func (b *beats) run(ctx context.Context) error {
 		}
 		grow(&x.sample)
 		for i := range packers {
-			made, err := packed(&packers[i], x, i, nil, n%freshBeats == 0)
+			made, err := b.packed(&packers[i], x, i, nil, n%max(1, int(streams/b.beat)) == 0)
 			if err != nil {
 				return err
 			}
@@ -119,9 +119,9 @@ func grow(s *model.Sample) {
 }
 
 // packed is a beat's sample as the host with number i takes it.
-func packed(pack *delta.Writer, x beaten, i int, conns []model.Conn, fresh bool) (delta.Batch, error) {
+func (b *beats) packed(pack *delta.Writer, x beaten, i int, conns []model.Conn, fresh bool) (delta.Batch, error) {
 	s := x.sample
-	s.At, s.HostAt, s.Conns = time.Duration(x.n)*beat, x.at.Add(ahead(i, x.n)).UTC(), conns
+	s.At, s.HostAt, s.Conns = time.Duration(x.n)*b.beat, x.at.Add(ahead(i, x.n)).UTC(), conns
 	text, err := json.Marshal(s)
 	if err != nil {
 		return delta.Batch{}, err
@@ -142,16 +142,16 @@ func (b *beats) join() (c chan beaten, leave func()) {
 }
 
 // tally is what a sampling of a host has sent, and what it did not.
-type tally struct{ sent, dropped int }
+type tally struct{ sent, dropped, between int }
 
 // send is a sampling of one simulated host, until ctx ends. With faults it holds samples up now and
 // then, and drops some up to the next that can be read alone, as a host does that has too many.
 func (b *beats) send(ctx context.Context, s simulated, id int, write func(line []byte) error) (t tally) {
 	in, leave := b.join()
 	defer leave()
-	defer func() { b.sent.Add(int64(t.sent)); b.dropped.Add(int64(t.dropped)) }()
+	defer func() { b.sent.Add(int64(t.sent)); b.dropped.Add(int64(t.between)) }()
 	rng := rand.New(rand.NewPCG(b.seed, uint64(s.i)))
-	first, dropping := -1, false
+	first, dropping, row := -1, false, 0
 	var own delta.Writer
 	for {
 		var x beaten
@@ -162,7 +162,7 @@ func (b *beats) send(ctx context.Context, s simulated, id int, write func(line [
 		}
 		batch, err := x.batches[s.i%len(x.batches)], error(nil)
 		if s.moves {
-			batch, err = packed(&own, x, s.i, s.conns(x.n), batch.Fresh)
+			batch, err = b.packed(&own, x, s.i, s.conns(time.Duration(x.n)*b.beat), batch.Fresh)
 		}
 		if first < 0 && !batch.Fresh {
 			continue
@@ -170,7 +170,7 @@ func (b *beats) send(ctx context.Context, s simulated, id int, write func(line [
 		if first < 0 {
 			first = x.n
 		}
-		wait := time.Until(x.at.Add(phase(s.i)))
+		wait := time.Until(x.at.Add(phase(b.beat, s.i)))
 		if b.seed > 0 {
 			if rng.IntN(300) == 0 {
 				wait += time.Duration(2+rng.IntN(6)) * time.Second
@@ -184,6 +184,7 @@ func (b *beats) send(ctx context.Context, s simulated, id int, write func(line [
 		}
 		if dropping {
 			t.dropped++
+			row++
 			continue
 		}
 		line, jerr := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "samples", "params": map[string]any{
@@ -191,7 +192,10 @@ func (b *beats) send(ctx context.Context, s simulated, id int, write func(line [
 		if err != nil || jerr != nil || write(line) != nil {
 			return t
 		}
-		t.sent++
+		if t.sent++; t.sent > 1 {
+			t.between += row
+		}
+		row = 0
 	}
 }
 
@@ -199,14 +203,14 @@ func (b *beats) send(ctx context.Context, s simulated, id int, write func(line [
 func ownAddress(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 20, byte(i >> 8), byte(i)}) }
 
 // conns is a host's connection to the one beside it, over which the first of two sends.
-func (s simulated) conns(n int) []model.Conn {
+func (s simulated) conns(lasted time.Duration) []model.Conn {
 	other := s.i ^ 1
-	moved := int64(n) * 117_000_000
+	moved := int64(lasted/time.Millisecond) * 117_000
 	c := model.Conn{Local: netip.AddrPortFrom(ownAddress(s.i), 2049), Remote: netip.AddrPortFrom(ownAddress(other), 2049), Inode: uint32(1 + s.i), CC: "cubic", InfoLen: 248, State: 1,
 		RTO: 204 * time.Millisecond, SndMSS: 1448, RcvMSS: 1448, AdvMSS: 1448, PMTU: 1500, Cwnd: 100, RTT: time.Millisecond, MinRTT: 400 * time.Microsecond, RcvSpace: 14480,
 		SndBuf: 4 << 20, RcvBuf: 6 << 20, SegsIn: moved / 1448, SegsOut: moved / 2896}
 	if s.i%2 == 0 {
-		c.BytesAcked, c.BytesSent, c.DataSegsOut, c.Busy = moved, moved, moved/1448, time.Duration(n)*beat
+		c.BytesAcked, c.BytesSent, c.DataSegsOut, c.Busy = moved, moved, moved/1448, lasted
 	} else {
 		c.BytesReceived, c.DataSegsIn = moved, moved/1448
 	}

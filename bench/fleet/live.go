@@ -28,6 +28,7 @@ import (
 
 // follower follows the samples of all hosts.
 type follower struct {
+	beat    time.Duration
 	clients []*host.Client
 	stops   []func() ([]model.Sample, error)
 
@@ -57,13 +58,13 @@ func (f *follower) begin(ctx, dialling context.Context, d reach.Dialler, i int) 
 		return err
 	}
 	last := time.Duration(-1)
-	f.stops[i], err = f.clients[i].PassSampling(ctx, measure.Watch{}, beat, func(s model.Sample) {
-		due := s.HostAt.Add(phase(i) - ahead(i, int(s.At/beat)))
+	f.stops[i], err = f.clients[i].PassSampling(ctx, measure.Watch{}, f.beat, func(s model.Sample) {
+		due := s.HostAt.Add(phase(f.beat, i) - ahead(i, int(s.At/f.beat)))
 		late := time.Since(due).Seconds()
 		if last < 0 {
 			f.here.Add(1)
 		} else {
-			f.gaps.Add(int64((s.At-last)/beat) - 1)
+			f.gaps.Add(int64((s.At-last)/f.beat) - 1)
 		}
 		last = s.At
 		f.came.Add(1)
@@ -98,7 +99,7 @@ func (f *follower) end() (lost int64, err error) {
 // live follows the samples of all hosts for a while, as a view does, and tells how long each took
 // from when it was due to where a page is made of it, and how many did not come.
 func (x *bench) live(ctx context.Context, lasts time.Duration) error {
-	f := &follower{clients: make([]*host.Client, x.n), stops: make([]func() ([]model.Sample, error), x.n)}
+	f := &follower{beat: x.Beat, clients: make([]*host.Client, x.n), stops: make([]func() ([]model.Sample, error), x.n)}
 	d := x.env.Reach(silent{})
 	group, all := errgroup.WithContext(ctx)
 	group.SetLimit(128)
@@ -116,7 +117,7 @@ func (x *bench) live(ctx context.Context, lasts time.Duration) error {
 	f.mu.Lock()
 	f.took = f.took[:0]
 	f.mu.Unlock()
-	err := x.measure(fmt.Sprintf("live samples of %d hosts, once a second, for %v", x.n, lasts), func() error { time.Sleep(lasts); return nil })
+	err := x.measure(fmt.Sprintf("live samples of %d hosts, one of each in %v, for %v", x.n, x.Beat, lasts), func() error { time.Sleep(lasts); return nil })
 	f.mu.Lock()
 	slices.Sort(f.took)
 	at := func(q float64) float64 {

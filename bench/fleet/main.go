@@ -29,6 +29,7 @@ import (
 	"linerate/internal/fleet"
 	"linerate/internal/fleet/broker"
 	"linerate/internal/fleet/desk"
+	"linerate/internal/loop"
 	"linerate/internal/reach"
 )
 
@@ -61,7 +62,7 @@ func main() {
 		if *same > 0 {
 			err = compare(context.Background(), *same)
 		} else {
-			err = run(options{*n, *brokers, *idle, *lasts, *serve, *prometheus, task{*faults, *moving}})
+			err = run(options{*n, *brokers, *idle, *lasts, *serve, *prometheus, task{*faults, *moving, loop.SlowInterval(*n)}})
 		}
 	default:
 		err = fmt.Errorf("%q is no role of this program", flag.Arg(0))
@@ -84,6 +85,7 @@ type options struct {
 type task struct {
 	Faults uint64
 	Moving int
+	Beat   time.Duration // between two samples of a host
 }
 
 // bench is one that goes on.
@@ -145,7 +147,7 @@ func run(o options) error {
 	if !x.prometheus {
 		return nil
 	}
-	return x.beside(ctx, max(x.lasts, beat))
+	return x.beside(ctx, max(x.lasts, x.Beat))
 }
 
 // step is one that is measured.
@@ -347,7 +349,7 @@ func agents(in io.Reader, out io.Writer) error {
 	if err := lines.Decode(&t); err != nil {
 		return err
 	}
-	all := &beats{seed: t.Faults, list: map[chan beaten]bool{}}
+	all := &beats{beat: t.Beat, seed: t.Faults, list: map[chan beaten]bool{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)

@@ -14,6 +14,8 @@ type brief struct {
 	before model.Sample // as its text had it
 	next   int          // the unit that is told next
 	each   int          // how many at once; 0: all
+	share  int          // how many samples' room the last one took
+	skip   int          // how many are left out for it, from now on
 }
 
 const (
@@ -21,10 +23,25 @@ const (
 	around = 130
 	// fewest is how many units are told at least, however much a sample has beside them.
 	fewest = 4
+	// mostShare is how many samples' room one takes at most, however many connections it has: then it is
+	// longer. Views know a host by what it did in ten seconds.
+	mostShare = 10
+	// inTurn is in how many samples' time all units are told where one takes the room of several. Views
+	// wait for what is told of a core for thirty seconds (internal/watch).
+	inTurn = 25
 )
 
-// room is how many packed bytes fit into a message, as base64.
-func (b *brief) room() int { return (b.most - around) * 3 / 4 }
+// room is how many packed bytes fit into a message of so many samples' room, as base64.
+func (b *brief) room(share int) int { return (b.most*share - around) * 3 / 4 }
+
+// rests tells that the sample whose time it is is left out, for the room that the one before took.
+func (b *brief) rests() bool {
+	if b.skip == 0 {
+		return false
+	}
+	b.skip--
+	return true
+}
 
 // addBrief makes a batch of one sample, with as many units as there is room for.
 func (s *sampling) addBrief(sample model.Sample) error {
@@ -41,44 +58,54 @@ func (s *sampling) addBrief(sample model.Sample) error {
 			return fmt.Errorf("write sample: %w", err)
 		}
 		s.texts = [][]byte{text}
-		return s.batch(now, fresh, turns{})
+		return s.batch(now, fresh, turns{}, 0)
 	}
 	t, told, text, err := s.fit(sample)
 	if err != nil {
 		return err
 	}
-	b.before, s.texts = told, [][]byte{text}
-	return s.batch(now, false, t)
+	b.before, s.texts, b.skip = told, [][]byte{text}, b.share-1
+	return s.batch(now, false, t, b.skip)
 }
 
-// fit chooses the units that are told: those whose turn it is, as many as there is room for.
+// fit chooses the units that are told: those whose turn it is, as many as there is room for. Where the
+// room of one sample is too little for the fewest, it takes that of several.
 func (s *sampling) fit(sample model.Sample) (t turns, told model.Sample, text []byte, err error) {
 	b, n := &s.brief, units(sample)
-	each := n
+	most := n
 	if b.each > 0 {
-		each = min(n, b.each+b.each/4+1) // there may be room for more than last time
+		most = min(n, b.each+b.each/4+1) // there may be room for more than last time
 	}
-	for {
+	for share := max(1, b.share-1); ; share++ {
+		least := min(n, max(fewest, n*(share-1)/inTurn))
+		each := max(most, least)
+		for {
+			var size int
+			if t, told, text, size, err = s.tell(sample, each); err != nil {
+				return t, told, nil, err
+			}
+			if size <= b.room(share) || each <= least && share == mostShare {
+				b.next, b.each, b.share = (b.next+each)%max(n, 1), each, share
+				return t, told, text, nil
+			}
+			if each <= least {
+				break
+			}
+			each = max(least, min(each-1, each*b.room(share)/size))
+		}
+	}
+}
+
+// tell is a sample that tells so many units, as a text that packs into so many bytes.
+func (s *sampling) tell(sample model.Sample, each int) (t turns, told model.Sample, text []byte, size int, err error) {
+	b := &s.brief
+	if each < units(sample) {
 		t = turns{From: b.next, Told: each}
-		if each >= n {
-			t = turns{}
-		}
-		told = t.hold(sample, b.before)
-		if text, err = json.Marshal(told); err != nil {
-			return t, told, nil, fmt.Errorf("write sample: %w", err)
-		}
-		size, err := s.pack.Size(text)
-		if err != nil {
-			return t, told, nil, err
-		}
-		if size <= b.room() || each <= fewest {
-			break
-		}
-		each = max(fewest, min(each-1, each*b.room()/size))
 	}
-	if n > 0 {
-		b.next = (b.next + each) % n
+	told = t.hold(sample, b.before)
+	if text, err = json.Marshal(told); err != nil {
+		return t, told, nil, 0, fmt.Errorf("write sample: %w", err)
 	}
-	b.each = each
-	return t, told, text, nil
+	size, err = s.pack.Size(text)
+	return t, told, text, size, err
 }

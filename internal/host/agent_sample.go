@@ -93,6 +93,9 @@ func (s *sampling) loop(ctx context.Context, a *agent, first model.Sample, inter
 			return s.flush()
 		case <-tick.C:
 		}
+		if s.brief.rests() {
+			continue
+		}
 		sample, err := s.reader.Read(ctx)
 		if ctx.Err() != nil {
 			return s.flush()
@@ -129,7 +132,7 @@ func (s *sampling) flush() error {
 		return nil
 	}
 	now := time.Now()
-	return s.batch(now, s.begins(now, streamTime), turns{})
+	return s.batch(now, s.begins(now, streamTime), turns{}, 0)
 }
 
 // begins tells whether the next batch has to begin a stream, of those that last so long.
@@ -138,7 +141,7 @@ func (s *sampling) begins(now time.Time, last time.Duration) bool {
 }
 
 // batch makes a batch of the samples that have come together.
-func (s *sampling) batch(now time.Time, fresh bool, t turns) error {
+func (s *sampling) batch(now time.Time, fresh bool, t turns, rest int) error {
 	if fresh {
 		s.begun = now
 	}
@@ -146,7 +149,7 @@ func (s *sampling) batch(now time.Time, fresh bool, t turns) error {
 	if err != nil {
 		return err
 	}
-	s.ring.put(batchPush{ID: s.id, N: s.n, Count: len(s.texts), Fresh: b.Fresh, Bytes: b.Bytes, Data: b.Data, turns: t}, now)
+	s.ring.put(batchPush{ID: s.id, N: s.n, Count: len(s.texts), Fresh: b.Fresh, Bytes: b.Bytes, Data: b.Data, turns: t, Rest: rest}, now)
 	s.n += len(s.texts)
 	s.texts, s.size, s.since = nil, 0, now
 	return nil

@@ -7,7 +7,8 @@ import (
 )
 
 // BriefBytes is how much one sample of a view that nobody looks at may take on its way, message and
-// all. Where it would take more, cores, queues, and of connections what is no counter are told in turns.
+// all. Where it would take more, cores, queues, and of connections what is no counter are told in turns;
+// and where the counters of connections alone take more, samples are told more seldom.
 const BriefBytes = 1000
 
 // turns are the units of a sample that it tells, Told of them from place From on and around the end;

@@ -47,7 +47,7 @@ func TestSamplesThatArePassedOn(t *testing.T) {
 		s.pass = pass
 		var at []time.Duration
 		put := func(n int) {
-			s.put(numbered{n, model.Sample{At: time.Duration(n)}}, 1000, 3500)
+			s.put(numbered{n: n, sample: model.Sample{At: time.Duration(n)}}, 1000, 3500)
 		}
 		put(0)
 		s.follow(func(x model.Sample) { at = append(at, x.At) })

@@ -48,21 +48,23 @@ type collected struct {
 	like   alike.Reader[model.Sample]
 	learnt struct{ text, bytes int64 } // of the text after which others are read
 
-	mu   sync.Mutex
-	all  []numbered
-	n    int                // of the samples that arrived
-	each func(model.Sample) // may be nil
-	pass bool               // what each got is not kept
-	more chan struct{}      // gets a token with each sample
-	last int                // one more than the highest number that was heard of
-	held int64              // bytes of all
-	full bool               // a sample was dropped because the memory was used up
+	mu    sync.Mutex
+	all   []numbered
+	n     int                // of the samples that arrived
+	each  func(model.Sample) // may be nil
+	pass  bool               // what each got is not kept
+	more  chan struct{}      // gets a token with each sample
+	every time.Duration      // how often they were asked for
+	last  int                // one more than the highest number that was heard of
+	held  int64              // bytes of all
+	full  bool               // a sample was dropped because the memory was used up
 }
 
 // numbered is a sample with its number in the sampling.
 type numbered struct {
 	n      int
 	sample model.Sample
+	rest   int // see batchPush
 }
 
 // put keeps a sample of this size if it fits into room.
@@ -77,7 +79,7 @@ func (s *collected) put(p numbered, bytes, room int64) {
 		s.all, s.held = append(s.all, p), s.held+bytes
 	}
 	if s.each != nil {
-		s.each(p.sample)
+		s.hand(p)
 	}
 	s.mu.Unlock()
 	select {
@@ -112,11 +114,17 @@ func (s *collected) follow(each func(model.Sample)) {
 		return
 	}
 	for _, p := range s.all {
-		each(p.sample)
+		s.hand(p)
 	}
 	if s.pass {
 		s.all, s.held = nil, 0
 	}
+}
+
+// hand gives a sample to who follows; s.mu is held.
+func (s *collected) hand(p numbered) {
+	p.sample.Next = s.every * time.Duration(1+p.rest)
+	s.each(p.sample)
 }
 
 func (s *collected) overflowed() bool {
@@ -191,8 +199,11 @@ func (c *Client) batch(p batchPush) error {
 		s.unpack = delta.NewReader(&c.types.unpack)
 	}
 	defer s.heard(p.N + p.Count)
-	if p.Told < 0 || p.From < 0 || p.Told > 0 && p.Count != 1 {
+	if p.Told < 0 || p.From < 0 || (p.Told > 0 || p.Rest != 0) && p.Count != 1 {
 		return fmt.Errorf("sample %d tells %d units from %d on", p.N, p.Told, p.From)
+	}
+	if p.Rest < 0 || p.Rest >= mostShare {
+		return fmt.Errorf("after sample %d %d are left out", p.N, p.Rest)
 	}
 	if p.N != s.next && (!p.Fresh || p.N < s.next) {
 		return fmt.Errorf("sample %d comes where %d was to come", p.N, s.next)
@@ -206,7 +217,7 @@ func (c *Client) batch(p batchPush) error {
 		if err != nil {
 			return err
 		}
-		one := numbered{n, p.only(sample)}
+		one := numbered{n, p.only(sample), p.Rest}
 		n++
 		// The sample is kept in a slice, whose capacity may be twice its length.
 		bytes += 2 * int64(reflect.TypeFor[numbered]().Size())
@@ -274,6 +285,9 @@ func (c *Client) sampleOnce(ctx context.Context, p sampleParams) (s *collected, 
 	})
 	if err == nil {
 		s = c.adopt(r.ID)
+		s.mu.Lock()
+		s.every = p.Interval
+		s.mu.Unlock()
 	}
 	c.started()
 	return s, r.ID, err

@@ -16,7 +16,7 @@ import (
 )
 
 // Protocol is the version of the agent's protocol; both ends must have the same.
-const Protocol = 6
+const Protocol = 7
 
 // effect is what a method does on its host.
 type effect string
@@ -167,7 +167,8 @@ type sampleParams struct {
 	// to it stands still; the oldest are dropped first.
 	Keep time.Duration `json:"keep"`
 	// Brief is how many bytes the message of a sample may have, where some of it is to be told in turns so
-	// that it has no more (see turns); 0: all is told. A sample that begins a stream tells all.
+	// that it has no more (see turns); 0: all is told. Where the counters of connections alone take more,
+	// samples are told more seldom (see Rest of batchPush). A sample that begins a stream tells all.
 	Brief int `json:"brief,omitempty"`
 }
 
@@ -182,6 +183,9 @@ type batchPush struct {
 	Data  []byte `json:"data"`
 	// of the samples; not all only where Count is 1
 	turns
+	// Rest is how many of the times at which samples were to be told are left out after it, since it
+	// takes as much room as they would.
+	Rest int `json:"rest,omitempty"`
 }
 
 // sampledResult has the number of samples that were pushed, how many more were dropped, what could

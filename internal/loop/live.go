@@ -25,8 +25,10 @@ const (
 	LiveHold = 3
 	// least is how much of a window has to be seen before it is judged.
 	least = 3 * time.Second
-	// staleAfter is how long a host may send no sample before what it sent is old.
+	// staleAfter is how long a host may send no sample before what it sent is old, and grace how long
+	// the next one may be late.
 	staleAfter = 3 * time.Second
+	grace      = 2 * time.Second
 	// turn is how long one sampling lasts before another takes its place: a host and its
 	// controller keep the samples of one.
 	turn = time.Minute

@@ -289,13 +289,16 @@ func (e *liveEnd) add(a arrival) {
 	}
 }
 
+// staleAfter is how long after its newest sample what the end sent is old.
+func (e *liveEnd) staleAfter() time.Duration { return max(staleAfter, e.window.Next()+grace) }
+
 // unfit says why the end's window cannot be judged now.
 func (e *liveEnd) unfit(now time.Duration) (watch.Judgement, bool) {
 	last, any := e.window.Last()
 	switch {
 	case e.lost != nil:
 		return watch.Judgement{Named: watch.Named{State: watch.Lost}, Why: fmt.Sprintf("lost %s ago, and tried again: %s", (now - e.lostAt).Round(time.Second), failure.FirstLine(e.lost))}, true
-	case any && now-last > staleAfter:
+	case any && now-last > e.staleAfter():
 		return watch.Judgement{Named: watch.Named{State: watch.Stale}, Why: fmt.Sprintf("%s sent its last sample %s ago", e.Name, (now - last).Round(time.Second))}, true
 	case e.window.Covers() < least:
 		return watch.Judgement{Named: watch.Named{State: watch.Starting}, Why: "watched for " + e.window.Covers().Round(time.Second).String()}, true
@@ -320,7 +323,7 @@ func (e *liveEnd) host(began time.Time, now time.Duration) watch.Host {
 	}
 	e.marks = nil
 	if last, ok := e.window.Last(); ok {
-		h.Heard, h.Stale = began.Add(last), now-last > staleAfter || e.lost != nil
+		h.Heard, h.Stale = began.Add(last), now-last > e.staleAfter() || e.lost != nil
 	} else {
 		h.Stale = true
 	}

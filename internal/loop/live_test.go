@@ -99,6 +99,12 @@ func TestLiveEndShowsWhatIsOldAsOld(t *testing.T) {
 	if got := e.window.Covers(); got != end {
 		t.Errorf("an old sample made %s of %s", got, end)
 	}
+	later := e.window.Newest()
+	later.At, later.HostAt, later.Next = later.At+time.Second, later.HostAt.Add(time.Second), 9*time.Second
+	e.add(arrival{at: end + time.Second, sample: &later}) // it has said that its next one comes later
+	if a, b := state(end+11*time.Second), state(end+13*time.Second); a != watch.Moving || b != watch.Stale {
+		t.Errorf("ten seconds after a sample whose host takes the next after nine %s, and after twelve %s", a, b)
+	}
 	e.add(arrival{heard: []model.SwitchPort{{System: "core1"}, {Chassis: "02:1"}, {System: "core1"}}})
 	if h := e.host(time.Unix(0, 0), end); len(h.Switches) != 2 || h.Switches[0] != "core1" || h.Switches[1] != "02:1" {
 		t.Errorf("switches %q", h.Switches)
@@ -400,4 +406,13 @@ func TestDoubtReadsTheFactsAgain(t *testing.T) {
 	<-e.doubted
 	e.add(arrival{facts: &model.Facts{}, at: now})
 	asked(0)
+}
+
+// Of many hosts each is read more seldom, so that they send no more together.
+func TestManyHostsAreReadMoreSeldom(t *testing.T) {
+	for hosts, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2000: time.Second, 2001: 2 * time.Second, 10_000: 5 * time.Second, 1_000_000: 10 * time.Second} {
+		if got := SlowInterval(hosts); got != want {
+			t.Errorf("each of %d hosts every %s, want %s", hosts, got, want)
+		}
+	}
 }

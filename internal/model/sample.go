@@ -25,13 +25,15 @@ type Sample struct {
 	Spread time.Duration `json:"spread"`
 	// Partial tells that CPUs, Softnet and Queues have some of what there is alone. So it is of views
 	// that nobody looks at; such a sample is never kept.
-	Partial bool         `json:"-"`
-	Conns   []Conn       `json:"conns,omitempty"`
-	CPUs    []CPUTime    `json:"cpus,omitempty"`
-	Tasks   []Task       `json:"tasks,omitempty"`
-	NICs    []NICCount   `json:"nics,omitempty"`
-	Qdiscs  []QdiscCount `json:"qdiscs,omitempty"`
-	Softnet []Softnet    `json:"softnet,omitempty"`
+	Partial bool `json:"-"`
+	// Next is when after it the host tells the next one, where that was said; 0: it was not.
+	Next    time.Duration `json:"-"`
+	Conns   []Conn        `json:"conns,omitempty"`
+	CPUs    []CPUTime     `json:"cpus,omitempty"`
+	Tasks   []Task        `json:"tasks,omitempty"`
+	NICs    []NICCount    `json:"nics,omitempty"`
+	Qdiscs  []QdiscCount  `json:"qdiscs,omitempty"`
+	Softnet []Softnet     `json:"softnet,omitempty"`
 	// Queues are the transmit queues of interfaces that have several, where that was asked for.
 	Queues []QueueCount `json:"queues,omitempty"`
 	// SNMP counters, "Tcp.RetransSegs", "TcpExt.TCPTimeouts", "IpExt.InOctets", …

@@ -370,3 +370,22 @@ func TestCoresThatAreToldInTurns(t *testing.T) {
 		t.Error("what was before a gap is remembered")
 	}
 }
+
+// A host that said that it takes its next sample later has lost none between the two.
+func TestWindowCountsAcrossWhatAHostLeavesOut(t *testing.T) {
+	for _, c := range []struct {
+		next time.Duration
+		want time.Duration // that the window covers
+	}{{0, 0}, {time.Second, 12 * time.Second}, {12 * time.Second, 12 * time.Second}} {
+		w := Window{Span: 11 * time.Second}
+		if c.next == 0 {
+			w.Span = 10 * time.Second
+		}
+		for _, at := range []time.Duration{0, 12 * time.Second} {
+			w.Add(model.Sample{At: at, HostAt: time.Unix(1000, 0).Add(at), Next: c.next}, at)
+		}
+		if got := w.Covers(); got != c.want || w.Next() != c.next {
+			t.Errorf("after a sample whose next comes after %s one after 12 s: it covers %s, want %s", c.next, got, c.want)
+		}
+	}
+}

@@ -61,7 +61,7 @@ func (w *Window) Add(s model.Sample, arrived time.Duration) bool {
 		} else if !s.HostAt.IsZero() && wall < closest {
 			return false
 		}
-		if step > w.Span { // what is between was lost: nothing is counted across it
+		if step > w.Span+w.samples[n-1].Next { // what is between was lost: nothing is counted across it
 			w.Clear()
 		}
 		// The quickest sample tells what lies between the clocks: others were delayed on their way.
@@ -163,6 +163,14 @@ func (w *Window) Last() (time.Duration, bool) {
 		return 0, false
 	}
 	return w.samples[len(w.samples)-1].At, true
+}
+
+// Next is how long after the newest sample its host takes the next, where it said so.
+func (w *Window) Next() time.Duration {
+	if len(w.samples) == 0 {
+		return 0
+	}
+	return w.samples[len(w.samples)-1].Next
 }
 
 // Len is how many samples the window keeps.

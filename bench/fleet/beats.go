@@ -39,6 +39,7 @@ func ahead(i, n int) time.Duration {
 // clocks show the same: what they cost is no part of the figures. Each host sends it at a moment of
 // its own within the beat.
 type beats struct {
+	hosts         int           // of the site
 	beat          time.Duration // between two samples of a host
 	seed          uint64        // of the faults; 0: none
 	sent, dropped atomic.Int64  // of the dropped those between two that were sent: before and after no view follows

@@ -154,7 +154,7 @@ func (x *asked) answer(ctx context.Context, method string, id int) (json.RawMess
 	return nil, fmt.Errorf("a simulated host was asked for %s", method)
 }
 
-// process is the one with all agents.
+// process is one with agents.
 type process struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -255,16 +255,25 @@ func peakRSS() (int64, error) {
 
 // agentsCost is the cost of all agents together; nothing before they are started.
 func (x *bench) agentsCost() (cost, error) {
-	if x.agents == nil {
-		return cost{}, nil
+	var pids []int
+	for _, p := range x.agents {
+		pids = append(pids, p.cmd.Process.Pid)
 	}
-	return costOf(x.agents.cmd.Process.Pid)
+	return costOfAll(pids)
 }
 
 // brokersCost is the cost of all brokers together.
-func (x *bench) brokersCost() (sum cost, err error) {
+func (x *bench) brokersCost() (cost, error) {
+	var pids []int
 	for _, b := range x.brokers {
-		c, err := costOf(b.PID())
+		pids = append(pids, b.PID())
+	}
+	return costOfAll(pids)
+}
+
+func costOfAll(pids []int) (sum cost, err error) {
+	for _, pid := range pids {
+		c, err := costOf(pid)
 		if err != nil {
 			return sum, err
 		}
@@ -316,6 +325,6 @@ func (x *bench) measure(what string, do func() error) error {
 		its.cpu = 0
 	}
 	fmt.Printf("| %s | %.1f s | %.2f | %d, at most %d | %.2f | %d | %.2f | %d |\n", what, took.Seconds(), (after.cpu - me.cpu).Seconds(), after.rss/1e6, peak/1e6,
-		(b.cpu - its.cpu).Seconds(), b.rss/1e6, (hostsAfter.cpu - hosts.cpu).Seconds(), (after.bytes-me.bytes)/int64(x.n))
+		(b.cpu - its.cpu).Seconds(), b.rss/1e6, (hostsAfter.cpu - hosts.cpu).Seconds(), (after.bytes-me.bytes)/int64(x.N))
 	return nil
 }

@@ -99,7 +99,7 @@ func (f *follower) end() (lost int64, err error) {
 // live follows the samples of all hosts for a while, as a view does, and tells how long each took
 // from when it was due to where a page is made of it, and how many did not come.
 func (x *bench) live(ctx context.Context, lasts time.Duration) error {
-	f := &follower{beat: x.Beat, clients: make([]*host.Client, x.n), stops: make([]func() ([]model.Sample, error), x.n)}
+	f := &follower{beat: x.Beat, clients: make([]*host.Client, x.N), stops: make([]func() ([]model.Sample, error), x.N)}
 	d := x.env.Reach(silent{})
 	group, all := errgroup.WithContext(ctx)
 	group.SetLimit(128)
@@ -109,7 +109,7 @@ func (x *bench) live(ctx context.Context, lasts time.Duration) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	answered := int64(x.n) - f.silent.Load()
+	answered := int64(x.N) - f.silent.Load()
 	for f.here.Load() < answered && ctx.Err() == nil { // each begins when a stream does
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -117,7 +117,7 @@ func (x *bench) live(ctx context.Context, lasts time.Duration) error {
 	f.mu.Lock()
 	f.took = f.took[:0]
 	f.mu.Unlock()
-	err := x.measure(fmt.Sprintf("live samples of %d hosts, one of each in %v, for %v", x.n, x.Beat, lasts), func() error { time.Sleep(lasts); return nil })
+	err := x.measure(fmt.Sprintf("live samples of %d hosts, one of each in %v, for %v", x.N, x.Beat, lasts), func() error { time.Sleep(lasts); return nil })
 	f.mu.Lock()
 	slices.Sort(f.took)
 	at := func(q float64) float64 {
@@ -131,7 +131,7 @@ func (x *bench) live(ctx context.Context, lasts time.Duration) error {
 	f.mu.Unlock()
 	lost, cerr := f.end()
 	x.came, x.gaps = f.came.Load(), f.gaps.Load()
-	fmt.Printf("%d of %d hosts gave no answer in time and were left out; of the others' samplings %d ended with less than their host had sent, and said so\n\n", f.silent.Load(), x.n, lost)
+	fmt.Printf("%d of %d hosts gave no answer in time and were left out; of the others' samplings %d ended with less than their host had sent, and said so\n\n", f.silent.Load(), x.N, lost)
 	return cmp.Or(err, cerr)
 }
 
@@ -172,7 +172,7 @@ func (x *bench) beside(ctx context.Context, lasts time.Duration) error {
 	defer os.RemoveAll(dir)
 	port := ln.Addr().(*net.TCPAddr).Port
 	var targets []string
-	for i := range x.n {
+	for i := range x.N {
 		targets = append(targets, fmt.Sprintf("127.%d.%d.%d:%d", 1+i/62500, i/250%250, 1+i%250, port))
 	}
 	list, err := json.Marshal([]map[string]any{{"targets": targets}})
@@ -192,7 +192,7 @@ func (x *bench) beside(ctx context.Context, lasts time.Duration) error {
 		return err
 	}
 	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }() // it has been measured
-	for scraped.Load() < int64(x.n) && ctx.Err() == nil {
+	for scraped.Load() < int64(x.N) && ctx.Err() == nil {
 		time.Sleep(100 * time.Millisecond)
 	}
 	before, err := costOf(cmd.Process.Pid)
@@ -206,7 +206,7 @@ func (x *bench) beside(ctx context.Context, lasts time.Duration) error {
 		return err
 	}
 	fmt.Printf("Prometheus, %d targets of %d series of node_exporter, once a second, for %v: %.2f s of CPU, %d MB, %d bytes a host, %.1f%% of the scrapes\n",
-		x.n, series, lasts, (after.cpu - before.cpu).Seconds(), after.rss/1e6, (after.bytes-before.bytes)/int64(x.n), 100*float64(scraped.Load()-had)/(float64(x.n)*lasts.Seconds()))
+		x.N, series, lasts, (after.cpu - before.cpu).Seconds(), after.rss/1e6, (after.bytes-before.bytes)/int64(x.N), 100*float64(scraped.Load()-had)/(float64(x.N)*lasts.Seconds()))
 	return nil
 }
 

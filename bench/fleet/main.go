@@ -1,6 +1,6 @@
 // Command fleet measures a site of many hosts: real agents' code, the real desk and a real broker
 // with TLS and rights, over this machine's loopback. The hosts are simulated: what each answers is
-// this machine's facts, read once, so that their own work is no part of the figures. The agents,
+// this machine's facts, read once, so that their own work is no part of the figures. The agents (of 4,000 hosts at most),
 // the broker, and the desk with the controller are a process each.
 //
 //	unshare -n sh -c 'ip link set lo up && go run ./bench/fleet -n 1000'
@@ -62,7 +62,7 @@ func main() {
 		if *same > 0 {
 			err = compare(context.Background(), *same)
 		} else {
-			err = run(options{*n, *brokers, *idle, *lasts, *serve, *prometheus, task{*faults, *moving, loop.SlowInterval(*n)}})
+			err = run(options{*brokers, *idle, *lasts, *serve, *prometheus, task{0, *n, *faults, *moving, loop.SlowInterval(*n)}})
 		}
 	default:
 		err = fmt.Errorf("%q is no role of this program", flag.Arg(0))
@@ -75,14 +75,19 @@ func main() {
 
 // options is what is wanted of a bench.
 type options struct {
-	n, brokers         int
+	brokers            int
 	idle, lasts, serve time.Duration
 	prometheus         bool
 	task
 }
 
-// task is what the process of the agents is told first.
+// agentsEach is how many agents a process has: each is a connection, and files are limited.
+const agentsEach = 4000
+
+// task is what a process of agents is told first.
 type task struct {
+	First  int // of its hosts
+	N      int // of all hosts
 	Faults uint64
 	Moving int
 	Beat   time.Duration // between two samples of a host
@@ -97,7 +102,7 @@ type bench struct {
 	argv    []string
 	brokers []*desk.Child
 	killed  int
-	agents  *process
+	agents  []*process
 	served  context.CancelFunc // ends linerate serve
 
 	came, gaps int64 // samples
@@ -139,11 +144,15 @@ func run(o options) error {
 			return fmt.Errorf("live samples: %w", err)
 		}
 	}
-	t, err := x.agents.end()
-	if err != nil {
-		return err
+	var all total
+	for _, p := range x.agents {
+		t, err := p.end()
+		if err != nil {
+			return err
+		}
+		all.Sent, all.Dropped = all.Sent+t.Sent, all.Dropped+t.Dropped
 	}
-	x.unsaid(t)
+	x.unsaid(all)
 	if !x.prometheus {
 		return nil
 	}
@@ -158,9 +167,15 @@ type step struct {
 
 func (x *bench) steps(creds []fleet.Credential) []step {
 	all := []step{
-		{fmt.Sprintf("%d agents connect", x.n), func(ctx context.Context) (err error) {
-			if x.agents, err = startAgents(creds, x.task); err != nil {
-				return err
+		{fmt.Sprintf("%d agents connect", x.N), func(ctx context.Context) error {
+			for first := 0; first < x.N; first += agentsEach {
+				t := x.task
+				t.First = first
+				p, err := startAgents(creds[first:min(x.N, first+agentsEach)], t)
+				if err != nil {
+					return err
+				}
+				x.agents = append(x.agents, p)
 			}
 			return x.allHere(ctx)
 		}},
@@ -170,8 +185,8 @@ func (x *bench) steps(creds []fleet.Credential) []step {
 		{"a broker is killed and started: all are back", x.restart},
 	}
 	if x.serve > 0 {
-		all = append(all, step{fmt.Sprintf("serve begins to show %d hosts", x.n), x.beginServing},
-			step{fmt.Sprintf("serve shows %d hosts, %d of which move data, for %v", x.n, x.Moving, x.serve), x.serving})
+		all = append(all, step{fmt.Sprintf("serve begins to show %d hosts", x.N), x.beginServing},
+			step{fmt.Sprintf("serve shows %d hosts, %d of which move data, for %v", x.N, x.Moving, x.serve), x.serving})
 	}
 	return all
 }
@@ -249,8 +264,8 @@ func (x *bench) Account(jwt string) error {
 
 // enrol enrols all hosts, 32 at a time, each with a token of its own.
 func (x *bench) enrol(ctx context.Context) ([]fleet.Credential, error) {
-	creds := make([]fleet.Credential, x.n)
-	err := x.measure(fmt.Sprintf("%d hosts enrol", x.n), func() error {
+	creds := make([]fleet.Credential, x.N)
+	err := x.measure(fmt.Sprintf("%d hosts enrol", x.N), func() error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(32)
 		for i := range creds {
@@ -290,7 +305,7 @@ func (x *bench) allHere(ctx context.Context) error {
 				heard++
 			}
 		}
-		if heard == x.n {
+		if heard == x.N {
 			return nil
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -303,7 +318,7 @@ func (x *bench) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(c.Lost) > 0 || len(c.Hosts) != x.n {
+	if len(c.Lost) > 0 || len(c.Hosts) != x.N {
 		return fmt.Errorf("%d hosts, and could not look at: %+v", len(c.Hosts), c.Lost)
 	}
 	return nil
@@ -349,12 +364,12 @@ func agents(in io.Reader, out io.Writer) error {
 	if err := lines.Decode(&t); err != nil {
 		return err
 	}
-	all := &beats{beat: t.Beat, seed: t.Faults, list: map[chan beaten]bool{}}
+	all := &beats{hosts: t.N, beat: t.Beat, seed: t.Faults, list: map[chan beaten]bool{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return all.run(ctx) })
-	for i := 0; ; i++ {
+	for i := t.First; ; i++ {
 		var c fleet.Credential
 		if err = lines.Decode(&c); err != nil {
 			break

@@ -17,7 +17,7 @@ import (
 
 // Times of faults and of a page.
 const (
-	breakAfter = 2 * time.Minute // a connection breaks, on average
+	breakAfter = 2 * time.Minute // a connection breaks, on average; of more than 1,000 hosts as many as of 1,000
 	warmUp     = 30 * time.Second
 )
 
@@ -26,13 +26,14 @@ func (s simulated) breaks() []nats.Option {
 	if s.beats.seed == 0 {
 		return nil
 	}
-	return []nats.Option{nats.SetCustomDialer(&fragile{rng: rand.New(rand.NewPCG(s.beats.seed, uint64(s.i)<<1|1))})}
+	return []nats.Option{nats.SetCustomDialer(&fragile{mean: breakAfter * time.Duration(max(1, s.beats.hosts/1000)), rng: rand.New(rand.NewPCG(s.beats.seed, uint64(s.i)<<1|1))})}
 }
 
 // fragile makes connections that end by themselves.
 type fragile struct {
-	mu  sync.Mutex
-	rng *rand.Rand
+	mean time.Duration // how long one lasts
+	mu   sync.Mutex
+	rng  *rand.Rand
 }
 
 // Dial implements nats.CustomDialer.
@@ -42,7 +43,7 @@ func (f *fragile) Dial(network, address string) (net.Conn, error) {
 		return nil, err
 	}
 	f.mu.Lock()
-	after := time.Duration(f.rng.ExpFloat64() * float64(breakAfter))
+	after := time.Duration(f.rng.ExpFloat64() * float64(f.mean))
 	f.mu.Unlock()
 	time.AfterFunc(after, func() { _ = c.Close() }) // it may be closed
 	return c, nil

@@ -29,7 +29,6 @@ import (
 	"linerate/internal/fleet"
 	"linerate/internal/fleet/broker"
 	"linerate/internal/fleet/desk"
-	"linerate/internal/loop"
 	"linerate/internal/reach"
 )
 
@@ -43,6 +42,7 @@ func main() {
 	n := flag.Int("n", 1000, "how many hosts")
 	idle := flag.Duration("idle", time.Minute, "how long the site is watched while nobody asks anything")
 	lasts := flag.Duration("live", 0, "for how long live samples of all hosts are taken; 0: not")
+	every := flag.Duration("every", time.Second, "the time between two samples of a host")
 	prometheus := flag.Bool("prometheus", false, "have Prometheus scrape as many hosts for as long, in the same run")
 	serve := flag.Duration("serve", 0, "for how long linerate serve shows all hosts, with its history; 0: not")
 	moving := flag.Int("moving", 0, "how many of the hosts move data to the host beside them")
@@ -62,7 +62,7 @@ func main() {
 		if *same > 0 {
 			err = compare(context.Background(), *same)
 		} else {
-			err = run(options{*brokers, *idle, *lasts, *serve, *prometheus, task{0, *n, *faults, *moving, loop.SlowInterval(*n)}})
+			err = run(options{*brokers, *idle, *lasts, *serve, *prometheus, task{0, *n, *faults, *moving, *every}})
 		}
 	default:
 		err = fmt.Errorf("%q is no role of this program", flag.Arg(0))

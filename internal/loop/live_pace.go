@@ -11,13 +11,9 @@ import (
 // a second shows that something is another than it was, and not what.
 const (
 	slowInterval = time.Second
-	// slowHosts is how many hosts are read once a second; of more, each is read more seldom, up to
-	// slowestInterval.
-	slowHosts       = 2000
-	slowestInterval = 10 * time.Second
-	lookApart       = time.Minute     // between two looks, the least
-	lookAgain       = 5 * time.Minute // the most, where data moves
-	mostLooks       = 32              // paths at once
+	lookApart    = time.Minute     // between two looks, the least
+	lookAgain    = 5 * time.Minute // the most, where data moves
+	mostLooks    = 32              // paths at once
 	// slowJudging is how often slow samples are judged: a verdict on them is never shown, and of a
 	// thousand hosts verdicts are most of the work.
 	slowJudging = 3 * time.Second
@@ -48,12 +44,7 @@ func (l *Live) slowest() time.Duration {
 	if l.Looked == nil {
 		return sampleInterval
 	}
-	return SlowInterval(len(l.Ends))
-}
-
-// SlowInterval is how often each of so many hosts is read while nobody looks at them.
-func SlowInterval(hosts int) time.Duration {
-	return min(slowestInterval, slowInterval*time.Duration(max(1, (hosts+slowHosts-1)/slowHosts)))
+	return slowInterval
 }
 
 // passes tells that a path is not judged in this step, since what would be found is not shown.

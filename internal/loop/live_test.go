@@ -407,12 +407,3 @@ func TestDoubtReadsTheFactsAgain(t *testing.T) {
 	e.add(arrival{facts: &model.Facts{}, at: now})
 	asked(0)
 }
-
-// Of many hosts each is read more seldom, so that they send no more together.
-func TestManyHostsAreReadMoreSeldom(t *testing.T) {
-	for hosts, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2000: time.Second, 2001: 2 * time.Second, 10_000: 5 * time.Second, 1_000_000: 10 * time.Second} {
-		if got := SlowInterval(hosts); got != want {
-			t.Errorf("each of %d hosts every %s, want %s", hosts, got, want)
-		}
-	}
-}

@@ -30,7 +30,7 @@ func here() []arm {
 	}
 }
 
-// bySSH are copies to the bench's sshd; all use AES-128-GCM but --plain and mbuffer, which do
+// bySSH are copies to the bench's sshd; all use AES-128-GCM but --plain, mbuffer and xrdcp, which do
 // not encrypt.
 func bySSH() []arm {
 	to := func(b *bench) string { return farHost + ":" + b.dst }
@@ -46,6 +46,7 @@ func bySSH() []arm {
 			return b.rclone("--transfers", "8", b.src, fmt.Sprintf(":sftp,host=%s,port=%d,user=root,key_file=%s:%s", farHost, b.far.port, filepath.Join(b.Home, "far", "user"), b.dst))
 		}},
 		{"mbuffer, no encryption", "mbuffer", mbuffer},
+		{"xrdcp -r, no encryption", "xrdcp", xrdcp},
 		{"cp -a, no network", "cp", func(b *bench) []string { return []string{"cp", "-a", b.src + "/.", b.dst} }},
 	}
 }

@@ -1,4 +1,4 @@
-// Command copy holds linerate copy against cp, rsync, scp, rclone, mbuffer and iperf3, in
+// Command copy holds linerate copy against cp, rsync, scp, rclone, mbuffer, xrdcp and iperf3, in
 // turns: every round runs each of them on the same files, with the source dropped from the
 // page cache, the target removed, and syncfs of the target in the time. Copies between hosts
 // go to an sshd of its own on the loopback, at 16 ms and from and to mounts of NFS and SMB in
@@ -12,8 +12,8 @@
 //
 // With -faults it kills copies at random instants, spoils what is on the wire, fills their
 // target, changes their source and more instead, and looks at every file that has its name.
-// Programs that are not there are left out, by name: rsync, openssh-server, mbuffer and
-// iperf3 are packages of Debian, rclone comes by go install github.com/rclone/rclone@latest.
+// Programs that are not there are left out, by name: rsync, openssh-server, mbuffer, xrootd-server,
+// xrootd-client and iperf3 are packages of Debian, rclone comes by go install github.com/rclone/rclone@latest.
 package main
 
 import (
@@ -75,8 +75,9 @@ type bench struct {
 	rand                     *rand.Rand
 	programs                 *regexp.Regexp // which of the others run
 	src, dst                 string
-	far                      *far // nil: no sshd
-	fresh                    bool // the source is as it was made
+	far                      *far    // nil: no sshd
+	xrootd                   *xrootd // nil: none runs
+	fresh                    bool    // the source is as it was made
 	group                    *group
 	out                      map[string]bool // what was left out
 	link                     string          // of the lab that is up
@@ -165,6 +166,12 @@ func (b *bench) hereRows(ctx context.Context) error { return b.twoRows(ctx, "her
 func (b *bench) sshRows(ctx context.Context) error {
 	if b.far == nil {
 		return errors.New("there is no sshd")
+	}
+	if _, err := exec.LookPath("xrootd"); err == nil && b.programs.MatchString("xrdcp") {
+		if b.xrootd, err = startXrootd(ctx, b.Home, b.group); err != nil {
+			b.leaveOut("xrdcp", err.Error())
+		}
+		defer b.xrootd.stop()
 	}
 	return b.twoRows(ctx, "by ssh over the loopback", bySSH())
 }

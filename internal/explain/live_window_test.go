@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // during is the part of a recording that a view has of the seconds between two instants.
@@ -99,5 +100,25 @@ func TestBurstOfMoreThanTheBuffer(t *testing.T) {
 	v.overBuffer = 2.5
 	if s.behindQueue(v.takesIn()) {
 		t.Errorf("%s take 28 ms there, half of it on average", size(v.takesIn()))
+	}
+}
+
+// Each end of a path is read at moments of its own, seconds apart where nobody looks: of that the goodput
+// of one connection is no other, nor that of several.
+func TestGoodputOfEndsThatAreReadSeldom(t *testing.T) {
+	seldom := func(e *End, every, first time.Duration) *End {
+		part := *e
+		part.Samples = slices.DeleteFunc(slices.Clone(e.Samples), func(s model.Sample) bool { return s.At < first || (s.At-first)%every != 0 })
+		return &part
+	}
+	for _, streams := range []int{1, 2, 64} {
+		for _, at := range []struct{ sender, receiver, later time.Duration }{{time.Second, time.Second, 700 * time.Millisecond}, {3 * time.Second, 9 * time.Second, 0},
+			{3 * time.Second, 4 * time.Second, 2 * time.Second}, {9 * time.Second, 2 * time.Second, time.Second}} {
+			c := knobs{streams: streams, samples: 131}.build()
+			c.Sender, c.Receiver = seldom(c.Sender, at.sender, 0), seldom(c.Receiver, at.receiver, at.later)
+			if got, _ := Carried(c); float64(got) < 0.99*healthy || float64(got) > 1.01*healthy {
+				t.Errorf("%d connections, read every %v and, %v later, every %v: %v, want %v", streams, at.sender, at.later, at.receiver, got, unit.BitRate(healthy))
+			}
+		}
 	}
 }

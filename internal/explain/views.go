@@ -118,11 +118,9 @@ func (v *views) measured() float64 {
 	from = math.Inf(1)
 	for _, s := range v.scenes {
 		from, to = min(from, s.span.from.Seconds()), max(to, s.span.to.Seconds())
-		if s.rcv != nil {
-			moved += s.rcv.rate / 8 * s.rcv.dur.Seconds()
-		} else {
-			moved += s.snd.acked
-		}
+		// The receiver's observations lie at moments of their own: those within the span may be seconds
+		// shorter than it, where a host is read seldom.
+		moved += s.rate() / 8 * (s.span.to - s.span.from).Seconds()
 	}
 	if len(v.scenes) == 1 {
 		return max(0, v.scenes[0].rate())

@@ -88,7 +88,7 @@ func (l *Live) settle(key [2]int, p *watch.Path, j watch.Judgement) watch.Judgem
 		*g = glance{known: j, has: true, at: l.Now(), when: now, until: g.until}
 	default:
 		if most <= slowly && !g.passed {
-			g.compare(j.Named)
+			g.compare(j)
 		}
 		if now >= g.until && g.due(now, l.Hold) && l.looks(now) < mostLooks {
 			g.until = now + l.Window + time.Duration(l.Hold)*l.Step
@@ -103,13 +103,17 @@ func (l *Live) settle(key [2]int, p *watch.Path, j watch.Judgement) watch.Judgem
 	return j
 }
 
-func (g *glance) compare(n watch.Named) {
-	switch {
-	case g.after == nil:
-		g.after = &n
-	case *g.after == n:
+// compare takes what slow samples say. That the path carries another rate than when it was judged is
+// seen in them, too: a verdict on how it began, say, tells nothing of it.
+func (g *glance) compare(j watch.Judgement) {
+	if g.after == nil {
+		g.after = &j.Named
+	}
+	const alike = 0.75
+	now, then := j.Goodput, g.known.Goodput
+	if *g.after == j.Named && float64(min(now, then)) >= alike*float64(max(now, then)) {
 		g.other = 0
-	default:
+	} else {
 		g.other++
 	}
 }

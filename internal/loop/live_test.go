@@ -276,7 +276,7 @@ func TestPathsNobodyLooksAtAreJudgedClosely(t *testing.T) {
 		Now: func() time.Time { return began.Add(now) }, Looked: func() map[string]bool { return open }}
 	p := &watch.Path{Name: "p", Steady: watch.Steady{Hold: LiveHold}}
 	loss, rate := watch.Named{State: watch.Moving, Limiter: model.PathLoss}, watch.Named{State: watch.Moving, Limiter: model.LinkRate}
-	closely, looks := 0, 0
+	closely, looks, carried := 0, 0, unit.BitRate(100e6)
 	step := func(close, slow watch.Named) watch.Picture {
 		every := time.Duration(e.every.Load())
 		for d := every; d <= time.Second; d += every {
@@ -288,7 +288,7 @@ func TestPathsNobodyLooksAtAreJudgedClosely(t *testing.T) {
 		if e.density() >= 4 {
 			n = close
 		}
-		out := p.Step(l.Now(), l.Window, l.settle([2]int{0, 0}, p, watch.Judgement{Named: n, Verdict: model.Verdict{Limiter: n.Limiter}}), nil)
+		out := p.Step(l.Now(), l.Window, l.settle([2]int{0, 0}, p, watch.Judgement{Named: n, Goodput: carried, Verdict: model.Verdict{Limiter: n.Limiter}}), nil)
 		e.pace(l.slowest())
 		if time.Duration(e.every.Load()) == sampleInterval {
 			if closely++; every != sampleInterval {
@@ -320,6 +320,16 @@ func TestPathsNobodyLooksAtAreJudgedClosely(t *testing.T) {
 		}
 		if i > 90 {
 			t.Fatal("a change is not named")
+		}
+	}
+	// It carries another rate by the same name: it is looked at within a minute or two.
+	for range 20 {
+		step(rate, loss)
+	}
+	before := looks
+	for carried = 180e6; looks == before; {
+		if step(rate, loss); now > 2100*time.Second {
+			t.Fatal("another rate is not looked at")
 		}
 	}
 	open["p"] = true

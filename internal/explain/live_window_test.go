@@ -103,6 +103,25 @@ func TestBurstOfMoreThanTheBuffer(t *testing.T) {
 	}
 }
 
+// Of connections that began while they were watched the first seconds are not judged, and carry their part
+// all the same.
+func TestGoodputOfConnectionsThatBegan(t *testing.T) {
+	for _, fresh := range []int{0, 1, 3, 4} {
+		c := knobs{streams: 4, samples: 100, minRTT: 30 * time.Millisecond}.build()
+		for _, e := range []*End{c.Sender, c.Receiver} {
+			for i := range e.Samples {
+				for k := range fresh {
+					x := &e.Samples[i].Conns[k]
+					x.BytesAcked, x.BytesSent, x.BytesReceived = max(0, x.BytesAcked-64<<20), max(0, x.BytesSent-64<<20), max(0, x.BytesReceived-64<<20)
+				}
+			}
+		}
+		if got, _ := Carried(c); float64(got) < 0.99*healthy || float64(got) > 1.01*healthy {
+			t.Errorf("%d of 4 connections began: %v, want %v", fresh, got, unit.BitRate(healthy))
+		}
+	}
+}
+
 // Each end of a path is read at moments of its own, seconds apart where nobody looks: of that the goodput
 // of one connection is no other, nor that of several.
 func TestGoodputOfEndsThatAreReadSeldom(t *testing.T) {

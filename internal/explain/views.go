@@ -114,29 +114,37 @@ func (v *views) measured() float64 {
 	if g, ok := v.Goodput.Get(); ok && known(float64(g)) && g >= 0 {
 		return float64(g)
 	}
-	var moved, from, to float64
-	from = math.Inf(1)
-	for _, s := range v.scenes {
-		from, to = min(from, s.span.from.Seconds()), max(to, s.span.to.Seconds())
-		// The receiver's observations lie at moments of their own: those within the span may be seconds
-		// shorter than it, where a host is read seldom.
-		moved += s.rate() / 8 * (s.span.to - s.span.from).Seconds()
-	}
 	if len(v.scenes) == 1 {
 		return max(0, v.scenes[0].rate())
 	}
-	// What a stream that joined later, or ended sooner, moved outside of its own steady part
-	// counts too: of our own copies streams are added while they go on.
-	if v.copy != nil {
-		moved = 0
-		for _, s := range v.scenes {
-			moved += s.flow.movedBetween(from, to)
+	from, to := math.Inf(1), 0.0
+	for _, s := range v.scenes {
+		from, to = min(from, s.span.from.Seconds()), max(to, s.span.to.Seconds())
+	}
+	// What a flow moved outside of its own steady part counts, too: others may be steady before it is, or
+	// after, and the path carried it all the same.
+	rate := 0.0
+	for _, s := range v.scenes {
+		end := v.Receiver
+		if len(s.flow.rcv) == 0 {
+			end = v.Sender
+		}
+		a, b := end.sampled()
+		if a, b = max(a, from), min(b, to); b > a {
+			rate += s.flow.movedBetween(a, b) / (b - a)
+		} else { // it was not sampled then
+			rate += s.rate() / 8
 		}
 	}
-	if g := ratio(moved*8, to-from); known(g) {
-		return max(0, g)
+	return max(0, 8*rate)
+}
+
+// sampled is from when to when an end was sampled, in seconds.
+func (e *End) sampled() (from, to float64) {
+	if e == nil || len(e.Samples) == 0 {
+		return 0, 0
 	}
-	return 0
+	return e.Samples[0].At.Seconds(), e.Samples[len(e.Samples)-1].At.Seconds()
 }
 
 // streams is how many flows share the path, at least one.

@@ -26,8 +26,8 @@ const (
 	// mostShare is how many samples' room one takes at most, however many connections it has: then it is
 	// longer. Views know a host by what it did in ten seconds.
 	mostShare = 10
-	// inTurn is in how many samples' time all units are told where one takes the room of several. Views
-	// wait for what is told of a core for thirty seconds (internal/watch).
+	// inTurn is in how many samples' time all units are told where one takes the room of several: views
+	// remember for a minute what was told of a core before (internal/watch).
 	inTurn = 25
 )
 

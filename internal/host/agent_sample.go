@@ -59,10 +59,12 @@ func (a *agent) startSampling(ctx context.Context, p sampleParams) (idResult, er
 	if err != nil {
 		return idResult{}, err
 	}
+	at := time.Since(a.began)
 	first, err := reader.Read(ctx)
 	if err != nil {
 		return idResult{}, err
 	}
+	first.At = at
 	run, cancel := context.WithCancel(context.Background())
 	s := &sampling{cancel: cancel, done: make(chan struct{}), reader: reader, ring: newRing(p.Keep), pack: &delta.Writer{}, brief: brief{most: p.Brief}}
 	if s.id, err = a.samples.add(s); err != nil {
@@ -80,11 +82,13 @@ func (a *agent) startSampling(ctx context.Context, p sampleParams) (idResult, er
 	return idResult{s.id}, nil
 }
 
-// loop takes samples at fixed times; a time that was missed is skipped, not made up for.
+// loop takes samples at fixed times; a time that was missed is skipped, not made up for. The place of a
+// sample is when its reading began, since connections are read first and all else may take long on a busy
+// host; it is a time that no setting of the clock moves.
 func (s *sampling) loop(ctx context.Context, a *agent, first model.Sample, interval time.Duration) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	if err := s.add(a, first); err != nil {
+	if err := s.add(first); err != nil {
 		return err
 	}
 	for {
@@ -96,6 +100,7 @@ func (s *sampling) loop(ctx context.Context, a *agent, first model.Sample, inter
 		if s.brief.rests() {
 			continue
 		}
+		at := time.Since(a.began)
 		sample, err := s.reader.Read(ctx)
 		if ctx.Err() != nil {
 			return s.flush()
@@ -103,15 +108,15 @@ func (s *sampling) loop(ctx context.Context, a *agent, first model.Sample, inter
 		if err != nil {
 			return errors.Join(err, s.flush())
 		}
-		if err := s.add(a, sample); err != nil {
+		sample.At = at
+		if err := s.add(sample); err != nil {
 			return err
 		}
 	}
 }
 
-// add takes a sample into the next batch. Its place is a time that no setting of the clock moves.
-func (s *sampling) add(a *agent, sample model.Sample) error {
-	sample.At = time.Since(a.began)
+// add takes a sample into the next batch.
+func (s *sampling) add(sample model.Sample) error {
 	if s.brief.most > 0 {
 		return s.addBrief(sample)
 	}

@@ -117,7 +117,6 @@ type told struct {
 // follows has an agent send a host's samples, reads them, and compares what was told with what was.
 func follows(t *testing.T, h *working, seconds int) (out told) {
 	t.Helper()
-	a := &agent{began: time.Now()}
 	s := &sampling{id: 7, ring: newRing(mostKeep), pack: &delta.Writer{}, brief: brief{most: BriefBytes}}
 	c := &Client{samples: map[int]*collected{}, types: &Types{}}
 	var came []model.Sample
@@ -130,7 +129,7 @@ func follows(t *testing.T, h *working, seconds int) (out told) {
 		if s.brief.rests() {
 			continue
 		}
-		if err := s.add(a, was); err != nil {
+		if err := s.add(was); err != nil {
 			t.Fatal(err)
 		}
 		b, ok := s.ring.next()

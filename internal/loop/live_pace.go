@@ -143,8 +143,8 @@ func (g *glance) instead(j watch.Judgement, shown watch.Named) watch.Judgement {
 	}
 	j.Named, j.Verdict, j.Why = shown, model.Verdict{}, "data moves, and is looked at more closely"
 	switch shown.State {
-	case watch.Idle, watch.Unused, watch.Moving, watch.CannotTell:
-	default:
+	case watch.Moving, watch.CannotTell:
+	default: // it is idle no more
 		j.Named = watch.Named{State: watch.CannotTell}
 	}
 	return j

@@ -141,7 +141,7 @@ func binned(samples []model.Sample, serves func(netip.Addr) bool) (bins []float6
 	bins = make([]float64, int((samples[len(samples)-1].At-first)/turnBin))
 	before := map[connKey]model.Conn{}
 	for i, s := range samples {
-		moved := 0.0
+		moved := 0.0 // since the sample before
 		now := make(map[connKey]model.Conn, len(s.Conns))
 		for _, c := range s.Conns {
 			if !serves(c.Remote.Addr().Unmap()) {
@@ -154,9 +154,19 @@ func binned(samples []model.Sample, serves func(netip.Addr) bool) (bins []float6
 			}
 		}
 		before = now
-		if n := int((s.At - first) / turnBin); i > 0 && n < len(bins) && n >= 0 {
-			bins[n] += moved
+		if i > 0 {
+			spread(bins, moved, samples[i-1].At-first, s.At-first)
 		}
 	}
 	return bins, first
+}
+
+// spread adds what was moved between two moments to the bins between them: where a host is read seldom
+// that is many, and none of them stood still.
+func spread(bins []float64, moved float64, from, to time.Duration) {
+	for n := max(0, int(from/turnBin)); n < len(bins) && time.Duration(n)*turnBin < to; n++ {
+		begin := time.Duration(n) * turnBin
+		in := min(to, begin+turnBin) - max(from, begin)
+		bins[n] += moved * float64(in) / float64(to-from)
+	}
 }

@@ -389,3 +389,18 @@ func TestWindowCountsAcrossWhatAHostLeavesOut(t *testing.T) {
 		}
 	}
 }
+
+// What a host moved while it was read seldom is not what it moved in the instant of its reading: no turn of
+// the path is seen where it goes on as before, whenever it is read.
+func TestNoTurnWhereAHostIsReadSeldom(t *testing.T) {
+	var samples []model.Sample
+	at := time.Duration(0)
+	for _, step := range slices.Concat(slices.Repeat([]time.Duration{100 * time.Millisecond}, 60), []time.Duration{4 * time.Second, 4 * time.Second, time.Second, time.Second, 3 * time.Second}) {
+		at += step
+		c := model.Conn{Local: netip.MustParseAddrPort("10.0.0.1:700"), Remote: netip.MustParseAddrPort("10.0.0.2:2049"), BytesAcked: int64(at / 40)}
+		samples = append(samples, model.Sample{At: at, Conns: []model.Conn{c}})
+		if turn, ok := Turn(samples, func(netip.Addr) bool { return true }); ok {
+			t.Errorf("with samples up to %v a turn at %v", at, turn)
+		}
+	}
+}

@@ -41,7 +41,7 @@ type Window struct {
 }
 
 // turnSpans is for how many Spans what was told of a core in turns is remembered.
-const turnSpans = 3
+const turnSpans = 6
 
 // Add takes the next sample of the host, that came in at a time of the controller's clock, counted
 // from any beginning that is the same for all hosts. The sample's own time is At, counted from the

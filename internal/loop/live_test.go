@@ -358,7 +358,7 @@ func TestSlowSamplesAreSeldomJudged(t *testing.T) {
 		now = time.Duration(n) * time.Second
 		ports := [2]netip.AddrPort{netip.AddrPortFrom(addrs[0], 700), netip.AddrPortFrom(addrs[1], 2049)}
 		moved := int64(200*n+n*n) * 1e6 // by little more each second: the path does not turn into another
-		for i, e := range l.ends { // they go on as slowly
+		for i, e := range l.ends {      // they go on as slowly
 			c := model.Conn{Local: ports[i], Remote: ports[1-i], Inode: 1, RTT: time.Millisecond, MinRTT: time.Millisecond}
 			if c.BytesAcked, c.BytesSent = moved, moved; i == 1 {
 				c.BytesAcked, c.BytesSent, c.BytesReceived = 0, 0, moved

@@ -30,6 +30,8 @@ type glance struct {
 	at    time.Time
 	when  time.Duration
 	until time.Duration // it is looked at closely up to then
+	// longer tells that this is longer than usual, since it could not be told what it is.
+	longer bool
 	// after is what the slow samples said first after that, other how often in a row they said
 	// something else since.
 	after *watch.Named
@@ -85,13 +87,16 @@ func (l *Live) settle(key [2]int, p *watch.Path, j watch.Judgement) watch.Judgem
 	case j.State != watch.Moving && j.State != watch.CannotTell:
 		*g = glance{} // what comes after it is something new
 	case least >= closely:
-		*g = glance{known: j, has: true, at: l.Now(), when: now, until: g.until}
+		*g = glance{known: j, has: true, at: l.Now(), when: now, until: g.until, longer: g.longer}
+		if now+l.Step >= g.until && now < g.until && j.State == watch.CannotTell && !g.longer {
+			g.until, g.longer = g.until+l.Window, true // how the transfer began may be all that was in the way
+		}
 	default:
 		if most <= slowly && !g.passed {
 			g.compare(j)
 		}
 		if now >= g.until && g.due(now, l.Hold) && l.looks(now) < mostLooks {
-			g.until = now + l.Window + time.Duration(l.Hold)*l.Step
+			g.until, g.longer = now+l.Window+time.Duration(l.Hold)*l.Step, false
 		}
 		j = g.instead(j, p.Shown())
 	}

@@ -332,6 +332,18 @@ func TestPathsNobodyLooksAtAreJudgedClosely(t *testing.T) {
 			t.Fatal("another rate is not looked at")
 		}
 	}
+	// What cannot be told at first is looked at for longer, and not for ever.
+	unsure := watch.Named{State: watch.CannotTell}
+	for carried = 60e6; time.Duration(e.every.Load()) != sampleInterval; {
+		step(unsure, loss)
+	}
+	before = closely
+	for range 40 {
+		step(unsure, loss)
+	}
+	if n := closely - before; n < 15 || n > 25 {
+		t.Errorf("what cannot be told was looked at for %d s", n)
+	}
 	open["p"] = true
 	for range 4 {
 		step(rate, loss)

@@ -23,15 +23,10 @@ func (v *hostView) foreign(in []model.Sample, out bool) float64 {
 	if !known(counted) {
 		return unknown()
 	}
-	type key struct {
-		local, remote string
-		inode         uint32
-	}
-	first := map[key]model.Conn{}
-	last := map[key]model.Conn{}
+	first, last := map[trackKey]model.Conn{}, map[trackKey]model.Conn{}
 	for i, s := range in {
 		for _, c := range s.Conns {
-			k := key{c.Local.String(), c.Remote.String(), c.Inode}
+			k := trackKey{c.Local, c.Remote, c.Inode}
 			if _, seen := last[k]; !seen {
 				first[k] = model.Conn{} // it began since
 				if i == 0 {

@@ -21,6 +21,42 @@ type views struct {
 	mount            *mountView    // nil: no mount, share or disk was used
 	server           *serverView   // that serves the mount; nil: not seen
 	copy             *copyView     // what our own copy tells; nil: none runs
+	hosts            map[hostKey]*hostView
+}
+
+// hostKey are the samples by which the host of an end is looked at: flows that are steady for as long share
+// what there is to see.
+type hostKey struct {
+	sender   bool
+	first, n int
+}
+
+// host is the host of an end over a span.
+func (v *views) host(e *End, s span, sender bool) *hostView {
+	if e == nil {
+		return nil
+	}
+	key := hostKey{sender: sender}
+	for i, x := range e.Samples {
+		if x.At >= s.from && x.At <= s.to {
+			if key.n++; key.n == 1 {
+				key.first = i
+			}
+		}
+	}
+	if h := v.hosts[key]; h != nil {
+		return h
+	}
+	if v.hosts == nil {
+		v.hosts = map[hostKey]*hostView{}
+	}
+	nic := v.readNIC
+	if sender {
+		nic = v.sendNIC
+	}
+	h := viewHost(e, s, nic, sender)
+	v.hosts[key] = h
+	return h
 }
 
 // look works out all views of a case.
@@ -101,8 +137,8 @@ func (v *views) scene(f flow) *scene {
 		return nil
 	}
 	s.countTwice()
-	s.sender = viewHost(v.Sender, sp, v.sendNIC, true)
-	s.reader = viewHost(v.Receiver, sp, v.readNIC, false)
+	s.sender = v.host(v.Sender, sp, true)
+	s.reader = v.host(v.Receiver, sp, false)
 	s.lateByHost()
 	return s
 }

@@ -46,7 +46,7 @@ type Options struct {
 
 // heapGrowth is by how many percent the heap grows before garbage is collected: what lives is most of
 // it, and collecting it is a small part of the work.
-const heapGrowth = 20
+const heapGrowth = 40
 
 // Serve shows what goes on until ctx ends.
 func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // asEstats is a connection as Windows would show it: what FromEstats does not list is zero, and the
@@ -14,7 +15,7 @@ func asEstats(c, base model.Conn, passed time.Duration, coarse bool) model.Conn 
 	out := model.Conn{
 		From: model.FromEstats, Local: c.Local, Remote: c.Remote, State: c.State, RTO: c.RTO, RTT: c.RTT, RTTVar: c.RTTVar, MinRTT: c.MinRTT,
 		SndMSS: c.SndMSS, Unacked: c.Unacked, Cwnd: c.Cwnd, Ssthresh: c.Ssthresh, Backoff: c.Backoff, NotSent: c.NotSent,
-		SendQ: c.SendQ, RecvQ: c.RecvQ, SndWnd: c.SndWnd, RcvWnd: c.RcvWnd, RcvMSS: c.SndMSS,
+		SendQ: c.SendQ, RecvQ: c.RecvQ, SndWnd: c.SndWnd, RcvWnd: c.RcvWnd,
 		BytesAcked: c.BytesAcked - base.BytesAcked, BytesReceived: c.BytesReceived - base.BytesReceived, BytesSent: c.BytesSent - base.BytesSent,
 		BytesRetrans: c.BytesRetrans - base.BytesRetrans, SegsOut: c.SegsOut - base.SegsOut, SegsIn: c.SegsIn - base.SegsIn,
 		DataSegsOut: c.DataSegsOut - base.DataSegsOut, DataSegsIn: c.DataSegsIn - base.DataSegsIn, TotalRTO: c.TotalRTO - base.TotalRTO,
@@ -59,6 +60,16 @@ func elsewhere(e *End, coarse bool, as func(c, base model.Conn, passed time.Dura
 	return out
 }
 
+// withAdapters is such an end of which linerate check read the adapters: their MTU and addresses.
+func withAdapters(windows, linux *End) *End {
+	f := &model.Facts{OS: "windows"}
+	for _, n := range linux.Facts.NICs {
+		f.NICs = append(f.NICs, model.NIC{Name: n.Name, MTU: n.MTU, Addrs: n.Addrs})
+	}
+	windows.Facts = f
+	return windows
+}
+
 // No detector names something confidently by what Windows or macOS does not show: each recorded fault, seen
 // from one end as they would show it, gives the right verdict, or one that is unsure of itself.
 // A right one is among what it names in most cases, or the verdict would be of no use.
@@ -79,8 +90,11 @@ func TestWhatOtherSystemsDoNotShowIsNoEvidence(t *testing.T) {
 			return Case{Sender: onWindows(c.Sender, coarse), OneEnd: true}
 		}, 0.5},
 		{"receiving", false, func(c Case, coarse bool) Case {
-			return Case{Receiver: onWindows(c.Receiver, coarse), LineRate: c.LineRate, OneEnd: true}
+			return Case{Receiver: withAdapters(onWindows(c.Receiver, coarse), c.Receiver), LineRate: c.LineRate, OneEnd: true}
 		}, 0.6},
+		{"receiving, adapters unread", false, func(c Case, coarse bool) Case {
+			return Case{Receiver: onWindows(c.Receiver, coarse), LineRate: c.LineRate, OneEnd: true}
+		}, 0.4},
 		{"sending from macOS", false, func(c Case, coarse bool) Case {
 			return Case{Sender: elsewhere(c.Sender, coarse, asNettop), LineRate: c.LineRate, OneEnd: true}
 		}, 0.4},
@@ -116,5 +130,24 @@ func TestWhatOtherSystemsDoNotShowIsNoEvidence(t *testing.T) {
 				t.Errorf("the cause is named in %.0f%% of the recordings, want %.0f%%", 100*share, 100*view.named)
 			}
 		})
+	}
+}
+
+// The size of the segments that come is not shown by Windows: nothing is worked out from the size of those
+// that leave in its place, which the path back may have made another.
+func TestTheSizeOfSegmentsThatComeIsUnknown(t *testing.T) {
+	a := model.Conn{From: model.FromEstats, SndMSS: 536, BytesReceived: 1 << 20, DataSegsIn: 700, MinRTT: time.Millisecond}
+	b := a
+	b.BytesReceived, b.DataSegsIn = 11<<20, 8000
+	s := &scene{rcv: viewReceiver([]obs{{0, a}, {time.Second, b}}, span{to: time.Second}, time.Millisecond), minRTT: time.Millisecond}
+	if s.mss() != 0 || s.lossFits() || known(s.overResponse()) || known(s.rcv.late) {
+		t.Errorf("segments of %d bytes, %g of them late, %g of what losses allow; want none of it known", s.mss(), s.rcv.late, s.overResponse())
+	}
+	if got := wireBytes(a, b, false); known(got) {
+		t.Errorf("%g bytes on the wire, want unknown: what came twice cannot be counted", got)
+	}
+	end := &End{Host: "winfiler", Samples: []model.Sample{{Conns: []model.Conn{a}}, {At: time.Second, Conns: []model.Conn{b}}}}
+	if c := Ceiling(Case{Receiver: end, OneEnd: true, LineRate: model.Known[unit.BitRate](10e9)}); c.Rate != nil || c.Inputs.MSS != 0 {
+		t.Errorf("ceiling %v of segments of %d bytes, want unknown: %s", c.Rate, c.Inputs.MSS, c.Formula)
 	}
 }

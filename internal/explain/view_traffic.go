@@ -47,7 +47,8 @@ func (v *hostView) foreign(in []model.Sample, out bool) float64 {
 	return max(0, counted-ratio(8*own, wall(in)))
 }
 
-// wireBytes of a connection as an interface counts them, between two samples.
+// wireBytes of a connection as an interface counts them, between two samples; unknown where data came
+// in segments of a size that nothing told.
 func wireBytes(a, b model.Conn, out bool) float64 {
 	header := float64(ethernetHeader + ipTCPHeaders)
 	if b.Local.Addr().Is6() && !b.Local.Addr().Is4In6() {
@@ -56,6 +57,9 @@ func wireBytes(a, b model.Conn, out bool) float64 {
 	if out {
 		bytes := max(b.BytesSent-a.BytesSent, b.BytesAcked-a.BytesAcked)
 		return float64(max(0, bytes)) + header*float64(max(0, b.SegsOut-a.SegsOut))
+	}
+	if b.RcvMSS == 0 && b.DataSegsIn > a.DataSegsIn {
+		return unknown()
 	}
 	// What came twice is counted in segments and not in bytes received.
 	bytes := max(b.BytesReceived-a.BytesReceived, (b.DataSegsIn-a.DataSegsIn)*int64(b.RcvMSS))

@@ -171,9 +171,7 @@ func (r estatsRead) path(c *model.Conn) {
 	c.TotalRetrans, c.BytesRetrans = int(u32(b, 20)), int64(u32(b, 24))
 	c.DSACKDups = int(u32(b, 100))
 	c.RTO = millis(u32(b, 132))
-	c.SndMSS = int(u32(b, 144))
-	// Nothing tells the size of the segments that come; both ends agree on one as a rule.
-	c.RcvMSS = c.SndMSS
+	c.SndMSS = int(u32(b, 144)) // nothing tells the size of the segments that come
 }
 
 // times reads the round trips: in µs from TCP_ESTATS_FINE_RTT_ROD_v0 where they agree with those of

@@ -195,7 +195,7 @@ func TestEstatsAreRead(t *testing.T) {
 	}
 	want := model.Conn{
 		From: model.FromEstats, Local: netip.MustParseAddrPort("10.0.0.2:49900"), Remote: netip.MustParseAddrPort("10.0.0.9:445"), State: 1,
-		RTO: 300 * time.Millisecond, RTT: 5250 * time.Microsecond, MinRTT: 4900 * time.Microsecond, RTTVar: 120 * time.Microsecond, SndMSS: 1460, RcvMSS: 1460,
+		RTO: 300 * time.Millisecond, RTT: 5250 * time.Microsecond, MinRTT: 4900 * time.Microsecond, RTTVar: 120 * time.Microsecond, SndMSS: 1460,
 		Unacked: 45, Cwnd: 1000, Ssthresh: 2941758, TotalRTO: 3, TotalRetrans: 7, BytesRetrans: 10_220, DSACKDups: 3, BytesSent: 20_000_000, BytesAcked: 19_900_000,
 		BytesReceived: 512, SegsOut: 13_701, SegsIn: 7000, DataSegsOut: 13_700, NotSent: 131_072, SendQ: 131_072 + 65536, RecvQ: 77, SndWnd: 65536, RcvWnd: 262_144,
 		Busy: 960 * time.Millisecond, RwndLimited: 900 * time.Millisecond, SourceLimited: 40 * time.Millisecond,

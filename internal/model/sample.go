@@ -163,7 +163,7 @@ type Conn struct {
 type ConnSource string
 
 // FromEstats: Windows' extended TCP statistics, which count from when they were switched on. It fills
-// Local, Remote, State, RTO, RTT, RTTVar, MinRTT, SndMSS, RcvMSS (taken to be the same), Unacked, Cwnd, Ssthresh, Backoff, TotalRTO,
+// Local, Remote, State, RTO, RTT, RTTVar, MinRTT, SndMSS, Unacked, Cwnd, Ssthresh, Backoff, TotalRTO,
 // TotalRetrans, DSACKDups, the counters of bytes and segments but Delivered, NotSent, SendQ, RecvQ,
 // SndWnd, RcvWnd, Busy, RwndLimited and SourceLimited. Zero is "not shown" of RTT, MinRTT, Cwnd and the windows too.
 const FromEstats ConnSource = "windows-estats"

@@ -70,8 +70,9 @@ With HOST:/export it first watches the mount: if a transfer is running, it judge
 that one without any load.
 
 On Windows it watches an address and port, or a process, as an administrator: it
-switches on the TCP statistics of these connections, and off again at the end. On
-macOS it does so too, and says how little macOS shows.
+switches on the TCP statistics of these connections, and off again at the end; if it
+was killed, the next one, or linerate tune undo, does. On macOS it watches these too,
+of a process without its descendants, and says how little macOS shows.
 
 From one end some causes look alike. Then explain says which, and what would
 distinguish them, instead of guessing.`,

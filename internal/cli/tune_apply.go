@@ -193,7 +193,8 @@ func tuneUndoCommand(env *environment) *cobra.Command {
 wrote; a second undo changes nothing. It does not touch a value that somebody else
 changed since, and shows linerate's value, theirs and the original; --force restores
 the original nevertheless. With --to it undoes only changes that are newer than a
-checkpoint: the numbers are those of linerate tune history.
+checkpoint: the numbers are those of linerate tune history. On Windows itself it also
+switches off the TCP statistics that a killed linerate explain --attach left on.
 
 If the host's journal is damaged (moved, emptied or truncated), undo refuses, since
 undo.sh beside it may be the last copy of the original values. --from-script restores

@@ -22,6 +22,16 @@ type ThisHost struct {
 	Run func(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) error
 	// Estats are the calls by which Windows shows its TCP connections; nil: its own.
 	Estats kernel.Estats
+	// Family finds a process of Windows and its descendants; nil: kernel.ProcessFamily.
+	Family func(pid int) ([]int, error)
+}
+
+// ProcessFamily is a process of Windows and its descendants, pid first.
+func (h ThisHost) ProcessFamily(pid int) ([]int, error) {
+	if h.Family != nil {
+		return h.Family(pid)
+	}
+	return kernel.ProcessFamily(pid)
 }
 
 // TCPStatistics is how Windows shows its TCP connections; on other systems it is an error.

@@ -40,16 +40,15 @@ const (
 	estatsFineRTT
 )
 
-// estatsGroups are those that are read, with the size of the structure of each (TCP_ESTATS_…_ROD_v0) where a pointer
-// has 64 bits. Without any but the last a connection cannot be judged.
-func estatsGroups() []struct {
+// estatsKnown is a group with the size of its structure (TCP_ESTATS_…_ROD_v0) where a pointer has 64 bits.
+type estatsKnown struct {
 	group EstatsGroup
 	size  int
-} {
-	return []struct {
-		group EstatsGroup
-		size  int
-	}{{estatsData, 96}, {estatsSndCong, 88}, {estatsPath, 160}, {estatsSendBuff, 32}, {estatsRec, 72}, {estatsObsRec, 16}, {estatsFineRTT, 16}}
+}
+
+// estatsGroups are those that are read. Without any but the last a connection cannot be judged.
+func estatsGroups() []estatsKnown {
+	return []estatsKnown{{estatsData, 96}, {estatsSndCong, 88}, {estatsPath, 160}, {estatsSendBuff, 32}, {estatsRec, 72}, {estatsObsRec, 16}, {estatsFineRTT, 16}}
 }
 
 // estatsRead is what was read of one connection, by group; one that could not be read is missing.
@@ -71,6 +70,9 @@ type estatsEnds struct {
 	state  uint8 // as Linux numbers them (include/net/tcp_states.h)
 	pid    int
 }
+
+// key names a connection in each of its states.
+func (e estatsEnds) key() string { return string(e.row[4:]) }
 
 // tcpStates are Linux' numbers of the states MIB_TCP_STATE_CLOSED (1) to …_DELETE_TCB (12).
 func tcpStates(mib uint32) uint8 {

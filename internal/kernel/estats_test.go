@@ -188,7 +188,7 @@ func busyHost() *fakeEstats {
 // One connection is read as Windows shows it, across the wrap of its sequence numbers.
 func TestEstatsAreRead(t *testing.T) {
 	f := busyHost()
-	w := NewEstatsWatch(f)
+	w := NewEstatsWatch(f, &book{})
 	got, err := w.Read(TCPFilter{Ports: []uint16{445}}, nil)
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%d connections, %v", len(got), err)
@@ -243,7 +243,7 @@ func TestEstatsRoundTrips(t *testing.T) {
 func TestEstatsArePutBack(t *testing.T) {
 	f := busyHost()
 	f.on["0/1"], f.on["0/3"] = true, true // somebody else's
-	w := NewEstatsWatch(f)
+	w := NewEstatsWatch(f, &book{})
 	for range 3 {
 		if got, err := w.Read(TCPFilter{Ports: []uint16{445}}, nil); err != nil || len(got) != 2 {
 			t.Fatalf("%v, %v", got, err)
@@ -268,7 +268,7 @@ func TestEstatsArePutBack(t *testing.T) {
 // A connection that went away, and another one at its addresses.
 func TestEstatsOfAnotherConnection(t *testing.T) {
 	f := busyHost()
-	w := NewEstatsWatch(f)
+	w := NewEstatsWatch(f, &book{})
 	read := func(want int) {
 		t.Helper()
 		if got, err := w.Read(TCPFilter{Ports: []uint16{443}}, nil); err != nil || len(got) != want {
@@ -290,12 +290,12 @@ func TestEstatsThatCannotBeRead(t *testing.T) {
 	all := TCPFilter{Ports: []uint16{445}}
 	f := busyHost()
 	f.denied = true
-	if _, err := NewEstatsWatch(f).Read(all, nil); !NeedsAdministrator(err) {
+	if _, err := NewEstatsWatch(f, &book{}).Read(all, nil); !NeedsAdministrator(err) {
 		t.Errorf("denied: %v", err)
 	}
 	f = busyHost()
 	f.deaf = estatsSndCong
-	w := NewEstatsWatch(f)
+	w := NewEstatsWatch(f, &book{})
 	if got, err := w.Read(all, nil); err == nil || len(got) != 0 || w.Unread() != 2 {
 		t.Errorf("without effect: %v, %v", got, err)
 	}
@@ -309,11 +309,11 @@ func TestEstatsThatCannotBeRead(t *testing.T) {
 	}
 	f = busyHost()
 	f.lacks, f.noIPv6 = estatsFineRTT, true
-	if got, err := NewEstatsWatch(f).Read(all, nil); err != nil || len(got) != 1 || got[0].RTT != 5*time.Millisecond {
+	if got, err := NewEstatsWatch(f, &book{}).Read(all, nil); err != nil || len(got) != 1 || got[0].RTT != 5*time.Millisecond {
 		t.Errorf("without fine round trips: %v, %v", got, err)
 	}
 	f = busyHost()
-	w = NewEstatsWatch(f)
+	w = NewEstatsWatch(f, &book{})
 	if _, err := w.Read(all, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -353,4 +353,93 @@ func FuzzEstats(f *testing.F) {
 			t.Errorf("%+v", c)
 		}
 	})
+}
+
+// book remembers in memory.
+type book struct {
+	all   []EstatsSwitched
+	wrote int
+	fails error
+}
+
+func (b *book) Keep(all []EstatsSwitched) error {
+	if b.fails != nil {
+		return b.fails
+	}
+	b.all, b.wrote = all, b.wrote+1
+	return nil
+}
+
+// What is switched on is in the book before, and no more than that; without the book nothing is switched on.
+func TestEstatsAreRecordedBefore(t *testing.T) {
+	all := TCPFilter{Ports: []uint16{445}}
+	f, b := busyHost(), &book{}
+	f.on["0/1"], f.on["0/3"] = true, true // somebody else's
+	w := NewEstatsWatch(f, b)
+	for range 3 {
+		if _, err := w.Read(all, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []EstatsGroup{2, 4, 5, 6, 8}
+	if len(b.all) != 2 || b.wrote != 1 || !slices.Equal(b.all[0].Groups, want) && !slices.Equal(b.all[1].Groups, want) {
+		t.Errorf("written %d times: %+v", b.wrote, b.all)
+	}
+	for _, s := range b.all {
+		if err := s.Check(); err != nil || s.PID != 4 {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+	if err := w.Close(); err != nil || len(b.all) != 0 || b.wrote != 2 {
+		t.Errorf("at the end: %v, %+v", err, b.all)
+	}
+	f, b = busyHost(), &book{fails: errors.New("the disk is full")}
+	w = NewEstatsWatch(f, b)
+	if _, err := w.Read(all, nil); !errors.Is(err, b.fails) || len(f.changes) != 0 {
+		t.Errorf("without a record: %v, changes %v", err, f.changes)
+	}
+	if b.fails = nil; w.Close() != nil || len(f.changes) != 0 {
+		t.Errorf("what was not switched on was switched off: %v", f.changes)
+	}
+	f, b = busyHost(), &book{}
+	f.lacks = estatsFineRTT
+	w = NewEstatsWatch(f, b)
+	if _, err := w.Read(all, nil); err != nil || len(b.all) != 2 || slices.Contains(b.all[0].Groups, estatsFineRTT) {
+		t.Errorf("a group that cannot be had: %v, %+v", err, b.all)
+	}
+}
+
+// What cannot be switched off stays in the book.
+func TestEstatsThatStayOnStayRecorded(t *testing.T) {
+	f, b := busyHost(), &book{}
+	w := NewEstatsWatch(f, b)
+	if _, err := w.Read(TCPFilter{Ports: []uint16{445}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	f.deaf = estatsPath
+	if err := w.Close(); err == nil || len(b.all) != 2 || !slices.Equal(b.all[0].Groups, []EstatsGroup{estatsPath}) {
+		t.Errorf("%v, %+v", err, b.all)
+	}
+	if wrote := b.wrote; w.Close() != nil || b.wrote != wrote {
+		t.Error("closed twice, and recorded anew")
+	}
+}
+
+// A process's descendants are those that began after it: numbers are used again.
+func TestProcessFamily(t *testing.T) {
+	parents := map[int]int{0: 0, 4: 0, 100: 4, 104: 100, 108: 104, 112: 100, 116: 900, 120: 104}
+	began := map[int]uint64{4: 1, 100: 50, 104: 60, 108: 70, 112: 40, 116: 80, 120: 60} // 112 is older than 100: its parent was another
+	got := familyOf(100, parents, func(pid int) (uint64, error) {
+		if pid == 120 {
+			return 0, fs.ErrPermission
+		}
+		return began[pid], nil
+	})
+	if !slices.Equal(got, []int{100, 104, 108}) {
+		t.Errorf("%v", got)
+	}
+	gone := func(int) (uint64, error) { return 0, fs.ErrNotExist }
+	if got := familyOf(7, parents, gone); !slices.Equal(got, []int{7}) {
+		t.Errorf("of one that has ended: %v", got)
+	}
 }

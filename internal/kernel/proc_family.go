@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -85,4 +86,26 @@ func Sockets(src Files, pid int) ([]uint32, error) {
 		}
 	}
 	return inodes, nil
+}
+
+// familyOf is a process and its descendants, pid first, where a system tells only each process's parent by
+// its number. That number may be a later process's by now: whoever began before it is no child of it, and
+// one whose beginning is not told is left out.
+func familyOf(pid int, parents map[int]int, began func(pid int) (uint64, error)) []int {
+	out := []int{pid}
+	for i := 0; i < len(out) && len(out) < maxFamily; i++ {
+		own, err := began(out[i])
+		if err != nil {
+			continue
+		}
+		for _, c := range slices.Sorted(maps.Keys(parents)) {
+			if parents[c] != out[i] || slices.Contains(out, c) || len(out) == maxFamily {
+				continue
+			}
+			if at, err := began(c); err == nil && at >= own {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
 }

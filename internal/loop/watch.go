@@ -34,6 +34,8 @@ type Target struct {
 	// Without is the message if there is no connection at all; Watch then does not wait for
 	// one. Empty: Watch waits.
 	Without string
+	// Elsewhere is where else to look if there is no connection after all the waiting.
+	Elsewhere string
 	// Notes are added to the verdict's.
 	Notes []string
 }
@@ -80,7 +82,14 @@ func (e *IdleError) Error() string {
 	case e.Conns == 0 && e.Target.Without != "":
 		return fmt.Sprintf("watch %s: %s", e.Target, e.Target.Without)
 	case e.Conns == 0:
-		return fmt.Sprintf("watch %s: no TCP connection to there in %s; start the copy, then run this again while it goes on", e.Target, e.Waited.Round(time.Second))
+		which, also := "to there", ""
+		if e.Target.PID != 0 {
+			which = "of it"
+		}
+		if e.Target.Elsewhere != "" {
+			also = "; " + e.Target.Elsewhere
+		}
+		return fmt.Sprintf("watch %s: no TCP connection %s in %s; start the copy, then run this again while it goes on%s", e.Target, which, e.Waited.Round(time.Second), also)
 	}
 	return fmt.Sprintf("watch %s: idle, %d connections moved no data in %s; start the copy, then run this again while it goes on", e.Target, e.Conns, e.Waited.Round(time.Second))
 }

@@ -20,11 +20,25 @@ func watchWindows(ctx context.Context, e app.Env, o WatchOptions, p app.Progress
 	if err != nil {
 		return nil, err
 	}
+	if o.PID != 0 {
+		target.Elsewhere = "what Windows' own clients of SMB, NFS and iSCSI move is the system's, and not of the process that uses them: name the server, e.g. --attach nas1:445"
+	}
 	calls, err := e.Local.TCPStatistics()
 	if err != nil {
 		return nil, err
 	}
-	end := &windowsEnd{env: e, p: p, stats: kernel.NewEstatsWatch(calls)}
+	records, err := e.TCPRecords()
+	if err != nil {
+		return nil, err
+	}
+	notes, err := records.PutBack(e.Local.TCPStatistics)
+	for _, note := range notes {
+		p.Say("%s", note)
+	}
+	if err != nil { // those connections are watched all the same
+		p.Say("%s", err)
+	}
+	end := &windowsEnd{env: e, p: p, stats: kernel.NewEstatsWatch(calls, records)}
 	defer func() {
 		n := end.stats.Changed()
 		switch failed := end.stats.Close(); {
@@ -34,7 +48,7 @@ func watchWindows(ctx context.Context, e app.Env, o WatchOptions, p app.Progress
 			p.Say("the statistics of %s are off again, as they were", unit.Count(n, "connection"))
 		}
 	}()
-	p.Say("watching %s for %s: adding no load; the extended statistics of these connections are switched on meanwhile (should this be killed, they end with their connections), and nothing else is changed", target, o.For)
+	p.Say("watching %s for %s: adding no load; the extended statistics of these connections are switched on meanwhile (should this be killed, the next explain --attach or linerate tune undo switches them off), and nothing else is changed", target, o.For)
 	rec, err = run(ctx, loop.Watch{
 		Agent: end, Target: target, LineRate: o.LineRate, For: o.For, Patience: MaxWatch, Now: e.Now, Progress: app.Steps(p),
 	})
@@ -62,6 +76,22 @@ func (w *windowsEnd) Facts(ctx context.Context) (*model.Facts, error) {
 // StartSampling implements loop.Watcher.
 func (w *windowsEnd) StartSampling(ctx context.Context, what measure.Watch, interval time.Duration) (func() ([]model.Sample, error), error) {
 	return repeat(ctx, w.env.Now, interval, func(context.Context) ([]model.Conn, error) {
-		return w.stats.Read(kernel.TCPFilter{Addrs: what.Addrs, Ports: what.Ports}, what.OwnedBy)
+		of, err := w.family(what.OwnedBy)
+		if err != nil {
+			return nil, err
+		}
+		return w.stats.Read(kernel.TCPFilter{Addrs: what.Addrs, Ports: what.Ports}, of)
 	}), nil
+}
+
+// family is these processes with their descendants.
+func (w *windowsEnd) family(pids []int) (all []int, err error) {
+	for _, pid := range pids {
+		of, err := w.env.Local.ProcessFamily(pid)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of...)
+	}
+	return all, nil
 }

@@ -142,6 +142,11 @@ func Undo(ctx context.Context, e app.Env, n host.Name, r UndoRequest, p app.Prog
 	if f := foreignHost(e.Reach(p), n, err); f != nil {
 		reached = true
 		res, err = f.undo(ctx, n.String(), r)
+		if r.Plan == "" {
+			notes, left := f.statisticsOff(e)
+			res.Notes = append(res.Notes, notes...)
+			err = errors.Join(err, left)
+		}
 	}
 	if !reached && failure.KindOf(err) == failure.Failed {
 		err = failure.Of(failure.NotRestored, "%w; nothing was undone on %s", err, n)

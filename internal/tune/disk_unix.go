@@ -41,6 +41,9 @@ func namesOf(info fs.FileInfo) uint64 {
 	return uint64(st.Nlink)
 }
 
+// removeIn removes a name in the directory.
+func (d *state) removeIn(name string) error { return d.root.Remove(name) }
+
 // openLock opens the file of the lock and locks it, also where it cannot be written to.
 func (d *state) openLock() (*os.File, error) {
 	f, err := d.open(lockName, os.O_RDWR|os.O_CREATE, 0o600)

@@ -28,6 +28,16 @@ func foreignOwner(fs.FileInfo) (uid uint32, foreign bool) { return 0, false }
 // namesOf is not looked up here.
 func namesOf(fs.FileInfo) uint64 { return 1 }
 
+// removeIn removes a name in the directory. Not every file system has the call by which a name in an open
+// directory is removed.
+func (d *state) removeIn(name string) error {
+	err := d.root.Remove(name)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Remove(d.full(name))
+}
+
 // openLock opens the file of the lock and locks it.
 func (d *state) openLock() (*os.File, error) { return kernel.LockFile(d.full(lockName)) }
 

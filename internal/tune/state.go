@@ -184,7 +184,7 @@ func (d *state) write(name string, perm fs.FileMode, from io.Reader) error {
 
 // remove removes a name, if it is there.
 func (d *state) remove(name string) error {
-	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := d.removeIn(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

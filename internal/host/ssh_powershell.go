@@ -102,7 +102,7 @@ func refusal(out []byte) error {
 		if what == "version" {
 			return fmt.Errorf("%w: it is version %s, and 5.1 is needed (Windows Management Framework 5.1)", ErrRefused, is)
 		}
-		return fmt.Errorf("%w: its language mode is %s (AppLocker, WDAC or Device Guard): log in as a user for whom it is FullLanguage, or run linerate there", ErrRefused, is)
+		return fmt.Errorf("%w: its language mode is %s (AppLocker, WDAC or Device Guard): log in as a user for whom it is FullLanguage; linerate on that host asks the same PowerShell, and is refused as well", ErrRefused, is)
 	}
 	return nil
 }

@@ -77,18 +77,15 @@ type sshSession struct {
 
 // log logs in and makes a directory on the host, which is gone when the session is.
 func (s Ssh) log(ctx context.Context, n Name) (*sshSession, place, error) {
-	fail := func(err error) (*sshSession, place, error) {
-		return nil, place{}, fmt.Errorf("log in and make a directory: %w (can you log in with: ssh -o BatchMode=yes %s ?)", err, n.Host)
-	}
 	x := &sshSession{}
 	var err error
 	if x.started, err = startProcess(append(s.argv(n), "exec sh -c '"+sessionScript+"'"), &x.tail); err != nil {
-		return fail(err)
+		return nil, place{}, noLogin(n, err, "")
 	}
 	out, err := x.within(ctx, func(func()) (string, error) { return x.until(probed) })
 	if err != nil {
 		// What the shell may have made goes with the session.
-		return fail(x.why(err))
+		return nil, place{}, noLogin(n, x.why(err), out)
 	}
 	p, err := parseProbe(out)
 	if err != nil {
@@ -97,14 +94,33 @@ func (s Ssh) log(ctx context.Context, n Name) (*sshSession, place, error) {
 	return x, p, nil
 }
 
-// until reads lines up to one that is mark, and returns those before it.
+// noLogin is the error of a login whose sh did not answer; printed is what came in its place.
+func noLogin(n Name, err error, printed string) error {
+	login := n.Host
+	if n.User != "" {
+		login = n.User + "@" + n.Host
+	}
+	way := "can you log in with: ssh -o BatchMode=yes " + login + " ?"
+	var exit interface{ ExitCode() int }
+	inside := errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &exit) && exit.ExitCode() != sshFailed
+	if first := printable(strings.TrimSpace(printed)); first != "" {
+		way = fmt.Sprintf("it printed %q; see what answers: ssh -o BatchMode=yes %s", first, login)
+		inside = true
+	}
+	if inside {
+		way = "the login does not answer as sh or PowerShell does: linerate cannot ask an appliance's own command line, only a shell; " + way
+	}
+	return fmt.Errorf("log in and make a directory: %w (%s)", err, way)
+}
+
+// until reads lines up to one that is mark, and returns those before it; with an error, all that came.
 func (x *sshSession) until(mark string) (string, error) {
 	var b strings.Builder
 	c := make([]byte, 1)
 	for line := 0; b.Len() < maxTalk; {
 		// Byte by byte: what follows the mark is not this function's.
 		if _, err := io.ReadFull(x.stdout, c); err != nil {
-			return "", err
+			return b.String(), err
 		}
 		b.WriteByte(c[0])
 		if c[0] != '\n' {
@@ -115,7 +131,7 @@ func (x *sshSession) until(mark string) (string, error) {
 		}
 		line = b.Len()
 	}
-	return "", errTalkative
+	return b.String(), errTalkative
 }
 
 // maxTalk is how much a shell may say before a mark, a greeting included.
@@ -138,6 +154,9 @@ func (x *sshSession) within(ctx context.Context, part func(on func()) (string, e
 	case err == nil:
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w in time: %w", errNoAnswer, err)
+		}
 	case late.Load():
 		err = fmt.Errorf("%w within %v", errNoAnswer, sshStep)
 	case errors.Is(err, errTalkative):
@@ -152,7 +171,7 @@ var errEnded = errors.New("the session ended")
 
 // why is err, or what the session said as it ended.
 func (x *sshSession) why(err error) error {
-	how := x.close()
+	how := x.end()
 	if !errors.Is(err, errEnded) {
 		return err
 	}
@@ -166,6 +185,14 @@ func (x *sshSession) why(err error) error {
 // close ends a session in which no agent runs; its shell removes the directory. An error means
 // that it may still be there.
 func (x *sshSession) close() error {
+	if err := x.end(); err != nil {
+		return fmt.Errorf("remove the directory: %w", err)
+	}
+	return nil
+}
+
+// end is close, and how the session ended.
+func (x *sshSession) end() error {
 	_ = x.stdin.Close() // of a session that has ended: how says more
 	late := time.AfterFunc(sshConnect, func() {
 		_ = x.kill() // it may have ended
@@ -177,10 +204,7 @@ func (x *sshSession) close() error {
 	if how == nil && rerr != nil && !late.Stop() {
 		how = fmt.Errorf("%w within %v", errNoAnswer, sshConnect)
 	}
-	if how != nil {
-		return fmt.Errorf("remove the directory: %w", how)
-	}
-	return nil
+	return how
 }
 
 // become has the shell run the agent, with which the session's streams then talk.

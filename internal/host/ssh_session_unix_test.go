@@ -209,3 +209,21 @@ func TestStateDirThatAShellCannotBeTold(t *testing.T) {
 		}
 	}
 }
+
+// A login that is no shell is not taken for one that failed, and the way in names the user.
+func TestLoginThatIsNoShell(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "ssh")
+	for script, want := range map[string][]string{
+		"echo 'Appliance CLI'; echo '1) status'; exit 0": {"unexpected EOF", "appliance's own command line", `it printed "Appliance CLI 1) status"`},
+		"echo '%% Invalid input detected' >&2; exit 1":   {"exit status 1: %% Invalid input detected", "appliance's own command line"},
+		"exit 0": {"does not answer as sh or PowerShell does"},
+		"echo 'admin@server1: Permission denied (publickey).' >&2; exit 255": {"exit status 255: admin@server1: Permission denied (publickey). (can you log in with: ssh -o BatchMode=yes admin@server1 ?)"},
+	} {
+		labtest.Program(t, program, strings.NewReader("#!/bin/sh\n"+script+"\n"))
+		_, _, err := Ssh{Command: []string{program}}.log(t.Context(), Name{Reach: SSH, User: "admin", Host: "server1"})
+		wantError(t, err, append(want, "ssh -o BatchMode=yes admin@server1")...)
+		if err != nil && (strings.Contains(err.Error(), "remove the directory") || strings.HasSuffix(script, "255") && strings.Contains(err.Error(), "appliance")) {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+}

@@ -96,6 +96,9 @@ func (p Pair) Line() string {
 		ns := func(v *int64) time.Duration { return time.Duration(*v).Round(time.Microsecond) }
 		parts = append(parts, fmt.Sprintf("round trip %v (least of %d; median %v, most %v)", ns(p.RTT), p.RTTs, ns(p.RTTMedian), ns(p.RTTMax)))
 	}
+	if p.Datagrams == 0 {
+		return strings.Join(append(parts, "not probed"), ", ")
+	}
 	mtu := func(v *int) string {
 		if v == nil {
 			return "not known"
@@ -138,7 +141,7 @@ func (h HostCheck) About() string {
 	if f == nil {
 		return ""
 	}
-	parts := []string{strings.TrimSpace(guide.SystemName(cmp.Or(f.OS, "linux")) + " " + f.Kernel), fmt.Sprintf("%d CPUs", len(f.CPUs))}
+	parts := []string{strings.TrimSpace(guide.SystemName(cmp.Or(f.OS, "linux")) + " " + f.Kernel), unit.Count(len(f.CPUs), "CPU")}
 	for _, n := range f.NICs {
 		if !n.Up || n.Name == "lo" || len(n.Addrs) == 0 && !n.Physical() {
 			continue

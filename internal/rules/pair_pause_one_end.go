@@ -25,11 +25,23 @@ func pairPause() PairRule {
 				Severity: Low,
 				Title:    fmt.Sprintf("flow control is on at one of %s and %s", p.A.Name, p.B.Name),
 				Observed: fmt.Sprintf("%s %s: receive %s, send %s; %s %s: receive %s, send %s", p.A.Name, a.Name, onOff(x.Rx), onOff(x.Tx), p.B.Name, b.Name, onOff(y.Rx), onOff(y.Tx)),
-				Fix:      "decide for the storage network as a whole, hosts and switch ports: ethtool -A DEVICE rx on tx on (or off) at both",
+				Fix:      "decide for the storage network as a whole, hosts and switch ports; " + pauseBy(&p.A, a) + "; " + pauseBy(&p.B, b),
 				Source:   "IEEE 802.3 annex 31B; ATTO, 10 Gigabit Ethernet Network Adapter Configuration Guide",
 			}}
 		},
 	}
+}
+
+// pauseBy is what switches flow control on or off at an end.
+func pauseBy(e *model.PairEnd, n *model.NIC) string {
+	return "at " + e.Name + " by " + bySystem(e.Facts, map[string]string{
+		"":        fmt.Sprintf("ethtool -A %s rx on tx on (or off)", n.Name),
+		"illumos": fmt.Sprintf("dladm set-linkprop -p flowctrl=bi (or no) %s", n.Name),
+		"freebsd": "the sysctl of its driver, such as dev.ix.N.fc=3 (or 0)",
+		"macos":   fmt.Sprintf("its media option flow-control (networksetup -listValidMedia %s)", n.Name),
+		"windows": fmt.Sprintf("linerate tune plan %s --set 'windows.adapter.flow_control@%s=3' (or 0)", e.Name, n.Name),
+		"onefs":   "what its vendor's support names: linerate knows no command for it",
+	})
 }
 
 func onOff(on bool) string {

@@ -125,6 +125,28 @@ func TestPairRules(t *testing.T) {
 	}
 }
 
+// Each end is told by what its own system sets flow control.
+func TestPauseIsSetByTheSystemOfEachEnd(t *testing.T) {
+	for os, want := range map[string]string{
+		"": "ethtool -A eth1", "linux": "ethtool -A eth1", "illumos": "dladm set-linkprop -p flowctrl=bi (or no) eth1", "freebsd": "sysctl of its driver",
+		"macos": "networksetup", "windows": "--set 'windows.adapter.flow_control@eth1=3' (or 0)", "onefs": "its vendor's support",
+	} {
+		p := healthyPair()
+		p.B.Facts.OS = os
+		p.B.Facts.NICs[1].Pause = model.Known(model.Pause{})
+		got := CheckPair(p)
+		i := slices.IndexFunc(got, func(f model.Finding) bool { return f.Rule == "pair-pause-one-end" })
+		if i < 0 {
+			t.Errorf("%s: silent", os)
+			continue
+		}
+		_, atB, _ := strings.Cut(got[i].Fix, "at h2 by ")
+		if !strings.Contains(got[i].Fix, "at h1 by ethtool -A eth1 ") || !strings.Contains(atB, want) || os != "" && os != "linux" && strings.Contains(atB, "ethtool") {
+			t.Errorf("%s: %s", os, got[i].Fix)
+		}
+	}
+}
+
 // blocked has nothing arrive at the second host, whose route back is by the
 // other port.
 func blocked(p *model.Pair) {

@@ -60,7 +60,7 @@ func Read(s System, answer []byte, host string, taken time.Time) (*model.Facts, 
 	f.V, f.Host, f.OS, f.Taken = model.FactsVersion, host, s.Name(), taken
 	f.CouldNotSee = append([]model.Blind{{
 		What:      "whether all of this was read right",
-		WouldShow: "that linerate knows " + s.Name() + " as it is",
+		WouldShow: "that linerate knows this system as it is",
 		How:       s.Tried() + "; docs/systems.md tells how to send a recording",
 	}}, f.CouldNotSee...)
 	return f, nil

@@ -43,10 +43,16 @@ func (w work) pair(ctx context.Context, a, b *looked) report.Pair {
 		return out
 	}
 	out.AInterface, out.BInterface, out.AAddress, out.BAddress = ends.A, ends.B, ends.AAddr.String(), ends.BAddr.String()
-	w.p.Say("probing %s (%s) ↔ %s (%s) with some UDP datagrams", a.as, ends.AAddr, b.as, ends.BAddr)
+	if !a.foreign && !b.foreign {
+		w.p.Say("probing %s (%s) ↔ %s (%s) with some UDP datagrams", a.as, ends.AAddr, b.as, ends.BAddr)
+	}
 	r, err := w.probePath(ctx, a, b, ends)
 	if err != nil {
-		out.CouldNotSee = append(out.CouldNotSee, model.Blind{What: "the rest of the probes", WouldShow: "the path's MTU, round trip and routes", How: failure.FirstLine(err)})
+		what := "what probes would show"
+		if r.Load.Datagrams > 0 {
+			what = "the rest of the probes"
+		}
+		out.CouldNotSee = append(out.CouldNotSee, model.Blind{What: what, WouldShow: "the path's MTU, round trip and routes", How: failure.FirstLine(err)})
 	}
 	m := pairFacts(a, b, ends, r)
 	m.Rate = w.pairRate(ctx, a, b, ends)

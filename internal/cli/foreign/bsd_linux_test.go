@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -68,6 +69,25 @@ func TestMacOSOverSSH(t *testing.T) {
 	hasAll(t, h.ran(t, 2, "tune", "apply", "macmini", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0", "--persist", "--confirm-within", "2m"), "before you confirm")
 	hasAll(t, h.ran(t, 0, "tune", "script", "macmini", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/linerate.sysctl.sh", "org.linerate.sysctl")
 	leftNothing(t, h.tmp)
+}
+
+// Two hosts without a linerate of their own are compared, and nothing is sent between them.
+func TestTwoHostsWithoutAnAgentAreCompared(t *testing.T) {
+	t.Parallel()
+	h := foreignHostOf(t, "macos", "", "", ":")
+	dir, ssh := t.TempDir(), filepath.Join(t.TempDir(), "ssh")
+	omnios := foreignHostOf(t, "illumos", "", "", ":")
+	one, two := strings.Split(h.path, ":")[0], strings.Split(omnios.path, ":")[0]
+	labtest.Program(t, ssh, strings.NewReader("#!/bin/sh\ncase \"$*\" in *' -- omnios '*) exec "+two+"/ssh \"$@\";; esac\nexec "+one+"/ssh \"$@\"\n"))
+	both := sshHost{dir, t.TempDir(), filepath.Dir(ssh) + ":" + h.path}
+	out := both.ran(t, 0, "check", "macmini", "omnios")
+	hasAll(t, out, "en0 10.0.0.7 ↔ ixgbe0 10.0.0.9, not probed", "what probes would show", "a probe needs both ends", "illumos 5.11 omnios-r151054-0, 1 CPU,",
+		"flow control is on at one of macmini and omnios", "at macmini by its media option flow-control", "at omnios by dladm set-linkprop -p flowctrl=bi (or no) ixgbe0", "knows this system as it is")
+	for _, alien := range []string{"ethtool", "some UDP datagrams", "0 datagrams"} {
+		if strings.Contains(out, alien) {
+			t.Errorf("%q does not fit: %s", alien, out)
+		}
+	}
 }
 
 // Of OneFS a script is written, and none is run: nothing public has its names.

@@ -38,8 +38,8 @@ func TestAWindowsHostThatCannotBeReadSaysWhy(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{
 		"version:2.0":                   "version 2.0, and 5.1 is needed",
-		"language:ConstrainedLanguage":  "language mode is ConstrainedLanguage",
-		"nothing":                       "can you log in with",
+		"language:ConstrainedLanguage":  "language mode is ConstrainedLanguage (AppLocker, WDAC or Device Guard): log in as a user for whom it is FullLanguage; linerate on that host asks the same PowerShell",
+		"nothing":                       "does not answer as sh or PowerShell does",
 		"cut:3000":                      "cut off",
 		"empty:get-netadapter":          "gave nothing and reported success",
 		"denied:get-netadapter,noadmin": "log in as an administrator",
@@ -64,7 +64,7 @@ func TestTuneChangesAWindowsHostOverSSH(t *testing.T) {
 	set := []string{"--set", "windows.adapter.jumbo@SAN1=9014", "--set", "windows.adapter.receive_buffers@SAN 2 (Büro)=4096", "--set", "windows.tcp.delayed_ack@SAN1=1", "--set", "windows.tcp.autotuning@InternetCustom=restricted"}
 	with := func(words ...string) []string { return append(words, set...) }
 	has(run(0, with("tune", "script", "winfiler")...), "-File change.ps1 apply", "Write-Keyword '{11111111-2222-3333-4444-00000000000A}' '*JumboPacket'", "From = '1514'")
-	has(run(0, with("tune", "apply", "winfiler", "--confirm-within", "2m")...), "1514 → 9014", "absent → 1", "normal → restricted", "SAN1", "applied: yes", "undone by itself in 2 minutes", "tune confirm winfiler")
+	has(run(0, with("tune", "apply", "winfiler", "--confirm-within", "2m")...), "1514 → 9014", "absent → 1", "normal → restricted", "SAN1", "applied: yes", "undone by itself in 2 minutes", `powershell -ExecutionPolicy Bypass -File "C:\ProgramData\linerate\plans\tune-`, `\change.ps1" undo`, "tune confirm winfiler")
 	has(run(0, "tune", "confirm", "winfiler"), "4 of its changes are in force")
 	has(run(0, "tune", "history", "winfiler"), "9014 (original 1514, wanted 9014): changed by this plan")
 	has(run(0, "check", "winfiler"), "SAN1 10 Gbit/s MTU 9000")

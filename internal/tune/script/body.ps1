@@ -1,5 +1,7 @@
 # What every plan has.
 $dir = Join-Path $state $plan
+# What cmd.exe and PowerShell both take: a name of a script alone opens an editor.
+$again = 'powershell -ExecutionPolicy Bypass -File "' + (Join-Path $dir 'change.ps1') + '"'
 $lock = $null
 $rolling = $false
 $force = $false
@@ -297,7 +299,7 @@ function Restore-Failed {
     $script:rolling = $true
     Undo-Plan
     if (($failures -gt 0) -or ($conflicts -gt 0)) {
-        Write-Say "not everything could be put back: $failures failed, $conflicts left alone; look with: $($dir)\change.ps1 status"
+        Write-Say "not everything could be put back: $failures failed, $conflicts left alone; look with: $again status"
     }
     if (($failures -gt 0) -and ($null -ne (Read-Record 'waiting'))) {
         Write-Say 'at the time of its task this host tries again by itself'
@@ -305,7 +307,7 @@ function Restore-Failed {
     }
     Remove-Record 'waiting'
     Unregister-Run "linerate-$plan"
-    if ($failures -gt 0) { Write-Say "this host does not try again by itself, since the plan was applied without minutes: $($dir)\change.ps1 undo" }
+    if ($failures -gt 0) { Write-Say "this host does not try again by itself, since the plan was applied without minutes: $again undo" }
     if (($failures -eq 0) -and ($conflicts -eq 0)) { return 1 }
     return 4
 }
@@ -365,9 +367,9 @@ function Invoke-Apply {
     } catch {
         return Restore-Failed (Get-Said $_)
     }
-    if ($Minutes -gt 0) { Write-Say "undone by itself in $Minutes minutes, unless confirmed: $($dir)\change.ps1 confirm" }
+    if ($Minutes -gt 0) { Write-Say "undone by itself in $Minutes minutes, unless confirmed: $again confirm" }
     Write-Say "all $($steps.Count) changes of $plan are in force"
-    Write-Say "to have everything as it was: $($dir)\change.ps1 undo"
+    Write-Say "to have everything as it was: $again undo"
     return 0
 }
 
@@ -377,7 +379,7 @@ function Confirm-Plan {
     }
     Remove-Record 'waiting'
     Unregister-Run "linerate-$plan"
-    Write-Say "confirmed: $($dir)\change.ps1 undo restores the values from before"
+    Write-Say "confirmed: $again undo restores the values from before"
     return 0
 }
 

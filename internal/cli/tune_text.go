@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,9 @@ func (p planDocument) page() document.Document {
 	}
 	if len(p.Plan) == 0 {
 		changes = document.Paragraph(changes.Title)
+		if p.Profile != "" && !slices.ContainsFunc(p.Refused, func(r tune.Refusal) bool { return !r.Paper }) {
+			changes = document.Paragraph("No changes: " + noLines(p.Profile))
+		}
 	}
 	d.Sections = append(d.Sections, changes)
 	if p.ID != "" {
@@ -64,6 +68,11 @@ func (p planDocument) outcome() document.Section {
 	}
 	say("To have everything as it was: " + p.undo)
 	return s
+}
+
+// noLines says why a profile asks for nothing on a host of another system.
+func noLines(profile string) string {
+	return "the profile " + profile + " has nothing for this host's system, so nothing was judged: name what you want with --set (docs/systems.md lists what can be set)"
 }
 
 func countOf(n int, one, many string) string {
@@ -189,6 +198,9 @@ func (p panelDocument) page() document.Document {
 		t.Rows, t.Below = append(t.Rows, row[:len(t.Head)]), append(t.Below, why)
 	}
 	footer := countOf(changes, "change is recommended (*)", "changes are recommended (*)")
+	if len(p.Settings) == 0 && p.Profile != "" {
+		footer = "Nothing is recommended: " + noLines(p.Profile)
+	}
 	if changes > 0 {
 		footer += ": linerate tune plan" + p.again + " shows them with their risks"
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,6 +121,9 @@ func (d *drafted) view() Path {
 	return v
 }
 
+// noOp ends the reason of advice that asks for the default.
+const noOp = "(no-op)"
+
 // plan words the plans of the draft: the very changes that apply makes, in the
 // order in which it makes them.
 func (d *drafted) plan() Proposal {
@@ -135,8 +139,12 @@ func (d *drafted) plan() Proposal {
 		}
 	}
 	for _, r := range d.profile.Rejected {
-		if d.foreign != nil && strings.HasPrefix(r.Setting, "linux.") {
+		if os, _, _ := strings.Cut(r.Setting, "."); d.foreign != nil && os != "any" && os != d.facts.OS {
 			continue // advice about another system
+		}
+		planned := slices.ContainsFunc(doc.Plan, func(l Line) bool { return l.Setting == r.Setting })
+		if planned && strings.HasSuffix(r.Why, noOp) {
+			continue // it changes nothing where it is the default, which it is not here
 		}
 		doc.Refused = append(doc.Refused, Refusal{Setting: r.Setting, Why: r.Why, Value: r.Value, Source: r.Source, Paper: true})
 	}

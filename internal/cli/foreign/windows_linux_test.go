@@ -120,3 +120,26 @@ func TestTuneOfAWindowsHostKeepsItsCardsApart(t *testing.T) {
 	}
 	hasAll(t, h.ran(t, 0, "tune", "plan", "winfiler", "--set", "windows.adapter.receive_buffers@SAN1=4096"), "512 → 4096")
 }
+
+// A profile has lines for Windows, for the adapter that is named; OneFS has none, and is told so.
+func TestAProfileOnWindows(t *testing.T) {
+	t.Parallel()
+	h := windowsHost(t, "")
+	profile := []string{"--profile", "iscsi-initiator", "--dev", "SAN1"}
+	plan := append([]string{"tune", "plan", "winfiler"}, profile...)
+	hasAll(t, h.ran(t, 0, plan...), "No changes: what runs is", "as recommended already: windows.adapter.rss@SAN1, windows.adapter.lso@SAN1", "windows.tcp.chimney = enabled")
+	hasAll(t, h.ran(t, 0, "tune", "plan", "winfiler", "--profile", "iscsi-initiator"), "which interface carries the data is not known", "--dev")
+	hasAll(t, h.ran(t, 0, "tune", "apply", "winfiler", "--set", "windows.adapter.rss@SAN1=off"), "1 → 0", "applied: yes")
+	off := h.ran(t, 0, plan...)
+	hasAll(t, off, "1 change", "windows.adapter.rss@SAN1 0 → 1", "DELL 4.2.2", "windows.adapter.lso = on")
+	if strings.Contains(off, "windows.adapter.rss = on") || strings.Contains(off, "linux.") {
+		t.Errorf("advice against what is planned, or of another system: %s", off)
+	}
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "winfiler"}, profile...)...), "* windows.adapter.rss@SAN1", "1 change is recommended")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "script", "winfiler"}, profile...)...), "'*RSS'", "From = '0'")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "apply", "winfiler"}, profile...)...), "0 → 1", "applied: yes")
+	hasAll(t, h.ran(t, 0, "tune", "undo", "winfiler"), "1 -> 0 again", "0 -> 1 again")
+	nas := foreignHostOf(t, "onefs", "", "", ":")
+	hasAll(t, nas.ran(t, 0, "tune", "plan", "isilon", "--profile", "nfs-server"), "has nothing for this host's system, so nothing was judged")
+	hasAll(t, nas.ran(t, 0, "tune", "isilon", "--profile", "nfs-server"), "Nothing is recommended: the profile nfs-server has nothing for this host's system")
+}

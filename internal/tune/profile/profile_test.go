@@ -27,7 +27,7 @@ func TestBuiltinProfilesAreWhole(t *testing.T) {
 		}
 		for _, l := range p.Lines {
 			known := settings[l.Setting]
-			if !slices.Contains([]string{"linux", "any", "illumos", "freebsd", "macos"}, known.OS()) {
+			if !slices.Contains([]string{"linux", "any", "illumos", "freebsd", "macos", "windows"}, known.OS()) {
 				t.Errorf("%s sets %s, which linerate cannot set", name, l.Setting)
 			}
 			if strings.Contains(l.Value+l.AtLeast, "need") && known.TimesBDP == 0 {

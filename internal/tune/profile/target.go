@@ -28,7 +28,7 @@ func ofPort(setting string) bool {
 
 // ofInterface tells whether a setting belongs to an interface.
 func ofInterface(setting string) bool {
-	return ofPort(setting) || hasPrefix(setting, "linux.link.", "linux.tc.", "freebsd.ifconfig.", "freebsd.sysctl.dev.", "macos.link.", "illumos.dladm.")
+	return ofPort(setting) || hasPrefix(setting, "linux.link.", "linux.tc.", "freebsd.ifconfig.", "freebsd.sysctl.dev.", "macos.link.", "illumos.dladm.", "windows.adapter.")
 }
 
 func hasPrefix(s string, prefixes ...string) bool {

@@ -45,6 +45,9 @@ func newView(env *environment, once, live bool) *view {
 	v := &view{env: env, once: once, live: live}
 	if on, _, _ := terminalSize(env.out.Stream()); on && !once && !env.json {
 		v.screen = env.out.Live()
+		if live {
+			v.screen.More = "; --once prints all"
+		}
 	}
 	return v
 }

@@ -121,7 +121,7 @@ func (v *View) stretch(path string, from, to time.Time) (Stretch, error) {
 				s.Events = append(s.Events, e)
 			}
 		}
-		s.Marks = append(s.Marks, r.Marks...)
+		s.Marks = append(s.Marks, past.MarksOf(r.Marks, path)...)
 	}
 	if v.past != nil {
 		runs, err := v.past.Runs(from, to)

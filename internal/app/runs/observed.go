@@ -62,7 +62,11 @@ func (c *HistoryComparison) compareMoving(a, b Stretch) error {
 		return err
 	}
 	for _, r := range between.Records {
-		c.Between = append(c.Between, r.Marks...)
+		for _, m := range r.Marks {
+			if m.Host == "" || past.Ends(early.Path, m.Host) || past.Ends(late.Path, m.Host) {
+				c.Between = append(c.Between, m)
+			}
+		}
 	}
 	apart := late.From.Sub(early.From)
 	before := Stretch{Path: early.Path, From: early.From.Add(-apart), To: early.To.Add(-apart), set: early.set}

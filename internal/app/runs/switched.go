@@ -227,7 +227,7 @@ func marksOver(all []levelled) ([]past.Mark, error) {
 	}
 	out := []past.Mark{}
 	for _, r := range read.Records {
-		out = append(out, r.Marks...)
+		out = append(out, past.MarksOf(r.Marks, last.Path)...)
 	}
 	return out, nil
 }

@@ -18,6 +18,7 @@ const (
 
 // Live draws documents over each other on a terminal, whose own content comes back at the end.
 type Live struct {
+	More string // how to see what does not fit; empty: not said
 	to   *Screen
 	open bool
 }
@@ -35,13 +36,22 @@ func (l *Live) Draw(d Document, color bool, width, height int) error {
 	lines := strings.Split(strings.TrimSuffix(page.String(), "\n"), "\n")
 	if len(lines) > height {
 		cut := len(lines) - height + 1
-		lines = append(lines[:height-1], fmt.Sprintf("… %d lines more than this terminal shows", cut))
+		lines = append(lines[:height-1], fmt.Sprintf("… %d lines more than this terminal shows%s", cut, l.More))
+	}
+	// What was there before is erased first: after a line as wide as the terminal the cursor stands on
+	// its last character.
+	for i := range lines {
+		erase := eraseLine
+		if i == len(lines)-1 {
+			erase = eraseRest
+		}
+		lines[i] = erase + lines[i]
 	}
 	if !l.open {
 		l.open = true
 		out.WriteString(liveOpen)
 	}
-	out.WriteString(liveHome + strings.Join(lines, eraseLine+"\r\n") + eraseLine + eraseRest)
+	out.WriteString(liveHome + strings.Join(lines, "\r\n"))
 	return l.write(out.Bytes())
 }
 

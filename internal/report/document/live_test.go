@@ -37,13 +37,37 @@ func TestLivePagesReplaceEachOther(t *testing.T) {
 		if first := strings.HasPrefix(got, liveOpen); first != (n == 2) {
 			t.Errorf("the second screen is opened: %v", first)
 		}
-		if !strings.HasSuffix(got, eraseLine+eraseRest) {
+		if last := got[strings.LastIndex(got, "\r\n")+1:]; !strings.Contains(last, eraseRest) {
 			t.Errorf("what was below is left: %q", got)
 		}
 	}
 	b.Reset()
 	if err := l.Close(); err != nil || b.String() != liveClose {
 		t.Errorf("%q %v", b.String(), err)
+	}
+}
+
+// Nothing is erased after a line: with one as wide as the terminal that would take its last character,
+// and of "61%" leave "61".
+func TestLiveKeepsTheLastColumn(t *testing.T) {
+	var b bytes.Buffer
+	l := NewScreen(&b).Live()
+	l.More = "; say how"
+	full := strings.Repeat("x", 59) + "%"
+	for _, n := range []int{1, 3, 9} {
+		b.Reset()
+		var d Document
+		for range n {
+			d.Lead = append(d.Lead, Block{Text: full})
+		}
+		if err := l.Draw(d, false, 60, 5); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(b.String(), "\r\n") {
+			if !strings.HasSuffix(line, full) && !strings.HasSuffix(line, "… 5 lines more than this terminal shows; say how") {
+				t.Errorf("something follows a line of the terminal's width: %q", line)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package past
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"linerate/internal/unit"
@@ -132,15 +133,36 @@ func DigestOf(path string, from, to time.Time, records []Record) (Digest, bool) 
 		}
 	}
 	for _, h := range all.Hosts {
-		d.Hosts = append(d.Hosts, h.row())
+		if Ends(path, h.Name) {
+			d.Hosts = append(d.Hosts, h.row())
+		}
 	}
 	for _, e := range all.Events {
 		if e.Path == path && e.From.State != "" {
 			d.Changes++
 		}
 	}
-	d.Marks = append(d.Marks, all.Marks...)
+	d.Marks = append(d.Marks, MarksOf(all.Marks, path)...)
 	return d, true
+}
+
+// between stands between the two hosts in the name of a path.
+const between = " – "
+
+// Ends tells whether a host is one of a path's: one of the two that it names, or any where it names no
+// two, as a mount does.
+func Ends(path, host string) bool {
+	return !strings.Contains(path, between) || strings.HasPrefix(path, host+between) || strings.HasSuffix(path, between+host)
+}
+
+// MarksOf are those of a path's own hosts, and those of no host.
+func MarksOf(all []Mark, path string) (out []Mark) {
+	for _, m := range all {
+		if m.Host == "" || Ends(path, m.Host) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // Width is the narrowest round width of slots of which a stretch has no more than most.
@@ -205,6 +227,9 @@ func (r Record) Picture(path string) (watch.Picture, bool) {
 		p.Goodput = *row.Goodput
 	}
 	for _, h := range r.Hosts {
+		if !Ends(path, h.Name) {
+			continue
+		}
 		x := h.row()
 		p.Hosts = append(p.Hosts, watch.Host{Name: h.Name, Heard: r.End(), Cores: h.shares(), NICs: x.NICs, Ops: x.Ops})
 	}

@@ -107,7 +107,7 @@ func (t *Trail) Strip(path string, columns int) (s Strip) {
 		s.Columns = nil
 	}
 	for _, r := range t.kept {
-		for _, m := range r.Marks {
+		for _, m := range MarksOf(r.Marks, path) {
 			if s.Column(m.At) >= 0 {
 				s.Marks = append(s.Marks, m)
 			}

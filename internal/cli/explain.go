@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +35,7 @@ type explainOptions struct {
 	watch  time.Duration
 	load   bool   // traffic is allowed
 	write  string // directory on the mount to write a file in
+	typed  string // all of the command
 }
 
 func explainCommand(env *environment) *cobra.Command {
@@ -91,7 +91,10 @@ distinguish them, instead of guessing.`,
   linerate explain client1 nas1:/export --load --write /mnt/nas/scratch
   linerate explain lab:client1 lab:server1 --load`,
 		Args: usage(cobra.MaximumNArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd.Context(), env, o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.typed = asTyped(cmd, args)
+			return runExplain(cmd.Context(), env, o, args)
+		},
 	}
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	durationVar(cmd.Flags(), &o.watch, "for", 12*time.Second, "how long to watch once data moves (at most 25s)")
@@ -135,7 +138,7 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	case err != nil:
 		return err
 	}
-	return conclude(env, "explain", rec)
+	return conclude(env, o.typed, rec)
 }
 
 // attachTo reads --attach: the number of a process, or HOST:PORT.
@@ -168,7 +171,7 @@ func explainPair(ctx context.Context, env *environment, o explainOptions, args [
 	if err != nil {
 		return err
 	}
-	return conclude(env, "explain "+strings.Join(args, " "), rec)
+	return conclude(env, o.typed, rec)
 }
 
 // mayLoad asks before anything is loaded, unless --load allows it.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"linerate/internal/app/explain"
 	"linerate/internal/failure"
 )
@@ -21,6 +23,30 @@ func TestExplainAttachTo(t *testing.T) {
 		bad := want == explain.WatchOptions{}
 		if got != want || bad != (err != nil) || bad && (failure.KindOf(err) != failure.Usage || !strings.Contains(err.Error(), "want HOST:PORT")) {
 			t.Errorf("%s: %+v, %v; want %+v", in, got, err, want)
+		}
+	}
+}
+
+// A run is kept under the command that would make it again: by its words the ladder of a path finds it.
+func TestExplainIsKeptAsItWasTyped(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"/mnt/nas"}, "explain /mnt/nas"},
+		{[]string{"a", "b:/x", "--load", "--via", "10.0.0.2", "--json"}, "explain a b:/x --load --via=10.0.0.2"},
+		{[]string{"--attach", "nas1:2049", "--load=false", "--for", "5s"}, "explain --attach=nas1:2049 --for=5s --load=false"},
+		{[]string{"/mnt/my files", "--write", "/mnt/it's"}, `explain '/mnt/my files' --write='/mnt/it'\''s'`},
+	} {
+		cmd := explainCommand(&environment{})
+		cmd.Flags().Bool("json", false, "")
+		var got string
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			got = asTyped(cmd, args)
+			return nil
+		}
+		if cmd.SetArgs(c.args); cmd.Execute() != nil || got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

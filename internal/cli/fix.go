@@ -20,6 +20,7 @@ type fixOptions struct {
 	budget time.Duration
 	yes    bool
 	seed   uint64
+	typed  string // all of the command
 }
 
 // defaultBudget holds some ten proofs.
@@ -48,7 +49,10 @@ program dies in the middle of a proof or the change cuts it off.`,
   linerate fix client1 root@nas1 --via 10.0.0.2 --budget 5m
   linerate tune undo nas1                          put back what was kept`,
 		Args: usage(cobra.ExactArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) error { return runFix(cmd.Context(), env, o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.typed = asTyped(cmd, args)
+			return runFix(cmd.Context(), env, o, args)
+		},
 	}
 	durationVar(cmd.Flags(), &o.budget, "budget", defaultBudget, "begin no proof that would end later than this")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "make the changes without asking for each")
@@ -86,7 +90,7 @@ func runFix(ctx context.Context, env *environment, o fixOptions, args []string) 
 	if err != nil {
 		return wordFix(err, args)
 	}
-	return keptAs(conclude(env, "fix "+strings.Join(args, " "), rec), rec, args)
+	return keptAs(conclude(env, o.typed, rec), rec, args)
 }
 
 // keptAs has the error of a fix that could not be recorded or shown say what it has changed.

@@ -41,7 +41,7 @@ type page struct {
 func TestBrowser(t *testing.T) {
 	browser := browse(t)
 	for name, look := range map[string]func(*testing.T, *page){"page": pageLives, "restart": pageOutlivesTheServer, "tabs": tabsShareAStream, "hundred": pageOfHosts(100), "thousand": pageOfHosts(1000),
-		"names": pageOfHostileNames, "access": pageIsForThoseWhoMaySeeIt, "change": pageChangesHosts, "zoom": pageZoomsToSamples, "colours": pageColoursWhatIsSlow, "print": pagePrints, "ladder": pageHasALadder} {
+		"names": pageOfHostileNames, "access": pageIsForThoseWhoMaySeeIt, "change": pageChangesHosts, "zoom": pageZoomsToSamples, "colours": pageColoursWhatIsSlow, "print": pagePrints, "ladder": pageHasALadder, "figures": pageHasFigures} {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := chromedp.NewContext(browser)
 			defer end()

@@ -10,12 +10,10 @@
     const of = (all) => Math.max(0, ...all.filter((r) => r.seen).flatMap((r) => [r.measured_bps || 0, r.ceiling_bps || 0]));
     return 1.05 * (of(l.rungs.filter((r) => r.rung !== "memory" && r.rung !== "local loopback")) || of(l.rungs));
   };
+  const seen = (r) => r.seen && r.measured_bps !== null;
+  // On a narrow screen a table is scrolled; what stands below it is read without that.
+  const unseen = (r) => el("li", "", el("b", "", r.rung), " not measured" + (r.how ? (r.tried ? ": " : "; to see it: ") + r.how : ""));
   const row = (r, scale) => {
-    if (!r.seen || r.measured_bps === null) {
-      const how = el("td", "", "not measured" + (r.how ? (r.tried ? ": " : "; to see it: ") + r.how : ""));
-      how.colSpan = 5;
-      return el("tr", "old", el("td", "", r.rung), how);
-    }
     const bar = el("div", "bar", el("span"));
     bar.firstChild.style.width = Math.min(100, 100 * r.measured_bps / scale) + "%";
     return el("tr", "", el("td", "", r.rung), el("td", "", bar), ...[rate(r.measured_bps), r.ceiling_bps ? rate(r.ceiling_bps) : "not known",
@@ -29,8 +27,8 @@
     const a = el("a", "", "linerate " + l.command), scale = scaleOf(l);
     a.href = "runs/" + encodeURIComponent(l.run);
     const t = el("table", "", el("thead", "", el("tr", "", ...["rung", "", "measured", "ceiling", "of it", "predicted"].map((h) => el("th", "", h)))),
-      el("tbody", "", ...l.rungs.map((r) => row(r, scale))));
-    box.replaceChildren(el("h3", "", "Ladder"), el("p", "small", "not live: measured " + new Date(l.at).toLocaleString() + " by ", a), el("div", "scroll", t));
+      el("tbody", "", ...l.rungs.filter(seen).map((r) => row(r, scale))));
+    box.replaceChildren(el("h3", "", "Ladder"), el("p", "small", "not live: measured " + new Date(l.at).toLocaleString() + " by ", a), el("div", "scroll", t), el("ul", "old", ...l.rungs.filter((r) => !seen(r)).map(unseen)));
   };
   const load = async () => {
     if (!path) return;

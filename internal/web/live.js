@@ -57,7 +57,8 @@ const drawPath = (p) => {
   if (numbers) {
     const bar = el("div", "bar", el("span"));
     bar.firstChild.style.width = Math.min(100, 100 * of) + "%";
-    box.append(bar, el("p", "numbers", numbers));
+    bar.hidden = !p.ceiling_bps; // a share of what is not known is none, not 0%
+    box.append(bar, el("p", "numbers", numbers + (p.ceiling_bps ? "" : ": --line-rate states what the link can carry")));
   }
   box.append(el("p", "line", p.verdict.line || p.why || ""), drawWay(p));
   const proofs = p.verdict.evidence || [];
@@ -107,12 +108,26 @@ const drawConns = (conns) => {
   return [table(["connection", "out", "in", "RTT", "resent", "receive window", "send buffer", "path", "application"], rows), ...more];
 };
 const modes = ["user", "system", "softirq", "steal"];
+const busy = (c) => modes.reduce((sum, m) => sum + c[m], 0);
+const figures = (c) => "core " + c.cpu + ": " + modes.map((m) => m + " " + share(c[m])).join(", ");
+const coresOpen = new Set(); // hosts whose cores are shown as a table
+const drawCores = (h) => {
+  const d = el("details", "", el("summary", "", "each core as a table"));
+  const fill = () => d.append(table(["core", ...modes], h.cores.map((c) => [c.cpu, ...modes.map((m) => share(c[m]))])));
+  d.open = coresOpen.has(h.name);
+  if (d.open) fill();
+  d.ontoggle = () => {
+    if (d.open && !coresOpen.has(h.name)) fill();
+    coresOpen[d.open ? "add" : "delete"](h.name);
+  };
+  return [el("p", "small", "busiest is " + figures(h.cores.reduce((a, c) => (busy(c) > busy(a) ? c : a)))), d];
+};
 const drawHost = (h) => {
   const box = el("div", "host", el("h3", "", h.name + (h.stale ? " – stale: what follows is old" : "")));
   const cores = el("div", "cores");
   for (const c of h.cores) {
     const bar = el("div", "core");
-    bar.title = "core " + c.cpu + ": " + modes.map((m) => m + " " + share(c[m])).join(", ");
+    bar.title = figures(c);
     for (const m of [...modes].reverse()) {
       const part = el("i", m);
       part.style.height = 100 * c[m] + "%";
@@ -122,7 +137,7 @@ const drawHost = (h) => {
   }
   const key = el("p", "small", "cores:");
   for (const m of modes) key.append(el("span", "key " + m), m);
-  box.append(key, cores);
+  if (h.cores.length) box.append(key, cores, ...drawCores(h));
   if (h.nics.length) box.append(table(["interface", "in", "out", "drops/s", "errors/s", "pause frames/s", "qdisc drops/s", "waits in qdisc"],
     h.nics.map((n) => [n.name, rate(n.in_bps), rate(n.out_bps), Number(n.drops_per_second.toPrecision(3)), Number(n.errors_per_second.toPrecision(3)),
       n.pause_frames_per_second === null ? "–" : Number(n.pause_frames_per_second.toPrecision(3)),
@@ -136,7 +151,13 @@ const drawEvent = (e) => {
   if (e.from.state && e.from.state !== "starting") text += " (before: " + words(e.from) + ")";
   return el("li", "", clock(e.at), text + (e.line ? ". " + e.line : ""));
 };
-const put = (id, ...parts) => document.getElementById(id).replaceChildren(...parts);
+// What is drawn anew each second keeps the focus where it was, for those who use the keyboard.
+const put = (id, ...parts) => {
+  const box = document.getElementById(id), stops = () => [...box.querySelectorAll("summary, a, button")];
+  const at = stops().indexOf(document.activeElement);
+  box.replaceChildren(...parts);
+  if (at >= 0 && stops()[at]) stops()[at].focus({ preventScroll: true });
+};
 // Tiles stay where they are; what a filter leaves out is hidden.
 const kinds = [["all", () => true], ["below half of the ceiling", (p) => grade(p) === "little"], ["held back", (p) => p.shown.state === "moving" && p.shown.limiter !== "none" && !ofApplication.has(p.shown.limiter)],
   ["cannot tell", (p) => p.shown.state === "cannot tell"], ["stale or lost", (p) => grade(p) === "old"]];
@@ -173,6 +194,7 @@ const drawTile = (t, p) => {
   if (t.what !== state) t.state.textContent = t.what = state;
   if (t.carries !== numbers) t.numbers.textContent = t.carries = numbers;
   if (t.width !== width) t.fill.style.width = t.width = width;
+  if (t.known !== !!p.ceiling_bps) t.fill.parentNode.style.visibility = (t.known = !!p.ceiling_bps) ? "" : "hidden";
   t.drawn = p;
 };
 const takeRows = (m) => {

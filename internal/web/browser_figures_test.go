@@ -1,0 +1,42 @@
+package web
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"linerate/internal/watch"
+)
+
+// What is drawn is also there in figures, for the keyboard too, and of what is not known no bar is
+// drawn as if it were nothing.
+func pageHasFigures(t *testing.T, p *page) {
+	v, s := serve(t)
+	l := live(t, v, 2)
+	cores := func(q *watch.Picture) {
+		q.Hosts[0].Cores = []watch.Core{{CPU: 0, User: 0.1}, {CPU: 1, User: 0.2, SoftIRQ: 0.6}}
+	}
+	l.set(false, cores)
+	p.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(s.URL))
+	p.until(isLive + ` && document.getElementById("hosts").textContent.includes("busiest is core 1: user 20%, system 0%, softirq 60%, steal 0%")`)
+	if got := p.value(`document.querySelector(".path .bar").hidden + getComputedStyle(document.querySelector(".tile .bar")).visibility`); got != "falsevisible" {
+		t.Errorf("of a known ceiling: %s", got)
+	}
+
+	p.do(chromedp.Focus(chromedp.CSS("#hosts summary")), chromedp.KeyEvent(kb.Enter))
+	p.until(`document.querySelectorAll("#hosts details tbody tr").length === 2`)
+	p.value(`window.was = document.querySelector("#hosts summary")`)
+	p.until(`document.querySelector("#hosts summary") !== window.was`)
+	if got := p.value(`document.activeElement === document.querySelector("#hosts summary") && document.querySelector("#hosts details tbody").innerText`); !strings.Contains(got, "60%") {
+		t.Errorf("after the next picture: %q", got)
+	}
+
+	l.set(false, func(q *watch.Picture) {
+		cores(q)
+		q.Ceiling = nil
+	})
+	p.until(`document.querySelector(".path .bar").hidden && document.querySelector(".path .numbers").textContent.includes("--line-rate") && getComputedStyle(document.querySelector(".tile .bar")).visibility === "hidden"`)
+	p.quiet()
+}

@@ -33,7 +33,7 @@ func watchPage(all []watch.Picture, under map[string]beneath, changes []string) 
 		d.Add("What changed", document.List("", changes...))
 	}
 	if len(all) == 0 {
-		d = saying("no two of these hosts have a connection to each other")
+		d = saying(noPath)
 	}
 	return d
 }

@@ -27,6 +27,8 @@ type view struct {
 	looked time.Time
 	unread error     // why kept runs are not known
 	asked  time.Time // when one picture might have been shown first, had it not been old
+	none   time.Time // since when there has been no path; zero: there is one
+	told   bool      // that there is none
 }
 
 // beneath is what stands beneath a path beside its picture.
@@ -62,16 +64,45 @@ func (v *view) show(all []watch.Picture) error {
 	fresh := happened(all)
 	v.lately = append(v.lately, fresh...)
 	v.lately = v.lately[max(0, len(v.lately)-mostEvents):]
+	if len(all) == 0 {
+		return v.nothing()
+	}
+	v.none, v.told = time.Time{}, false
 	if v.once && v.waits(all) {
 		return nil
 	}
 	if err := v.print(all, fresh); err != nil {
 		return err
 	}
-	if v.once && len(all) > 0 {
+	if v.once {
 		return cmp.Or(old(all), errSeen)
 	}
 	return nil
+}
+
+// noPath says why there is nothing to show; noneFor is for how long that may only be the beginning.
+const (
+	noPath  = "no two of these hosts have a connection to each other; a path appears as soon as two have"
+	noneFor = 5 * time.Second
+)
+
+// nothing shows that there is no path. It fails where one picture is wanted.
+func (v *view) nothing() error {
+	now := v.env.Now()
+	if v.none.IsZero() {
+		v.none = now
+	}
+	long := now.Sub(v.none) >= noneFor
+	switch {
+	case v.screen != nil:
+		return v.print(nil, nil)
+	case v.once && long:
+		return failure.Of(failure.Nothing, "watch --once: no two of these hosts have a connection to each other")
+	case v.once || v.env.json || !long || v.told:
+		return nil
+	}
+	v.told = true
+	return printDocument(v.env, saying(now.Local().Format(time.TimeOnly)+" "+noPath))
 }
 
 // onceWaits is for how long one picture waits for samples of hosts that are stale or lost.

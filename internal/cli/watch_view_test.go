@@ -12,6 +12,7 @@ import (
 
 	"linerate/internal/app"
 	"linerate/internal/app/runs"
+	"linerate/internal/failure"
 	"linerate/internal/model"
 	"linerate/internal/report/document"
 	"linerate/internal/unit"
@@ -197,6 +198,28 @@ func TestLadderBeneathAPath(t *testing.T) {
 	for _, text := range []string{"measured 2026-11-25 10:02 by linerate explain a b --load (linerate report 20261126-1)", "400 Mbit/s of 1 Gbit/s, 40%", "not measured: memory"} {
 		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), text) {
 			t.Errorf("not said: %s\n%s", text, b.String())
+		}
+	}
+}
+
+// Of hosts without any connection one picture ends, and a log says so, once.
+func TestViewWithoutAPath(t *testing.T) {
+	for _, once := range []bool{true, false} {
+		var out bytes.Buffer
+		now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.Local)
+		env := &environment{Env: app.Env{Now: func() time.Time { return now }, Getenv: func(string) string { return t.TempDir() }}, out: document.NewScreen(&out), width: 120}
+		v := newView(env, once, true)
+		for s := range 30 {
+			now = now.Add(time.Second)
+			err := v.show(nil)
+			if want := once && s == 5; (err != nil) != want || want && failure.KindOf(err) != failure.Nothing {
+				t.Fatalf("once %v, after %d s: %v", once, s, err)
+			} else if want {
+				break
+			}
+		}
+		if got := strings.Count(out.String(), noPath); got != map[bool]int{false: 1}[once] {
+			t.Errorf("once %v: %q", once, out.String())
 		}
 	}
 }

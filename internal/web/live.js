@@ -256,7 +256,7 @@ const draw = (m) => {
   chosen = p ? p.path : "";
   takeRows(m);
   drawRows();
-  put("path", p ? drawPath(p) : el("p", m.hint ? "hint" : "small", m.hint || "no path yet"));
+  put("path", p ? drawPath(p) : el("p", m.hint ? "hint" : "small", m.hint || "no path yet; between hosts one appears with the first connection"));
   put("conns", ...drawConns(p ? p.conns : []));
   put("hosts", ...(p ? p.hosts.map(drawHost) : []));
   document.getElementById("history").textContent = m.history;

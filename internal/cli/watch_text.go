@@ -66,6 +66,9 @@ func stateText(p watch.Picture) string {
 	if p.Shown.State == watch.Moving && p.Verdict.Limiter != "" {
 		out += fmt.Sprintf(", confidence %.0f%%", 100*p.Verdict.Confidence)
 	}
+	if p.Shown.State == watch.CannotTell && p.Guessed() {
+		out += fmt.Sprintf("; likeliest is %s, confidence %.0f%%", p.Verdict.Limiter, 100*p.Verdict.Confidence)
+	}
 	if d := p.At.Sub(p.Since).Round(time.Second); !p.Since.IsZero() && d > 0 {
 		out += ", for " + d.String()
 	}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 
 	"linerate/internal/model"
@@ -59,6 +60,21 @@ func blind(c Case) []model.Blind {
 	return out
 }
 
+// seeTasks is how to learn whether a program at an end runs short of CPU, where linerate saw no task that
+// uses the connections. To root those of a mount are not shown either: they are the kernel's.
+func (e *End) seeTasks(who string) string {
+	switch {
+	case e.byRoot():
+		return "look with top whether " + cmp.Or(who, "the program that copies") + " fills a core: no process was seen that holds the connections, and those of a mount are the kernel's"
+	case who == "":
+		return "watch as root"
+	}
+	return "watch as root: " + who + "'s CPU time and run delay tell"
+}
+
+// byRoot tells that an end was watched as root.
+func (e *End) byRoot() bool { return e != nil && e.Facts != nil && e.Facts.UID == 0 }
+
 func blindAt(e *End) []model.Blind {
 	var out []model.Blind
 	if e.Facts == nil {
@@ -78,7 +94,7 @@ func blindAt(e *End) []model.Blind {
 		return append(out, unshown...)
 	}
 	if tasks == 0 {
-		out = append(out, model.Blind{What: "the tasks that use the connections at " + e.Host, WouldShow: "whether they run short of CPU", How: "watch as root"})
+		out = append(out, model.Blind{What: "the tasks that use the connections at " + e.Host, WouldShow: "whether they run short of CPU", How: e.seeTasks("")})
 	}
 	if cpus == 0 {
 		out = append(out, model.Blind{What: "the cores of " + e.Host, WouldShow: "whether one is full", How: "let /proc/stat be read"})

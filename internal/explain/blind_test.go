@@ -3,6 +3,7 @@ package explain
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"linerate/internal/model"
@@ -64,4 +65,17 @@ func allLabels(t testing.TB) []label {
 		}
 	}
 	return out
+}
+
+// Who watches as root is not told to do so: the connections of a mount are the kernel's for root too.
+func TestRootIsNotToldToWatchAsRoot(t *testing.T) {
+	samples := []model.Sample{{CPUs: []model.CPUTime{{}}}, {CPUs: []model.CPUTime{{}}}}
+	for uid, want := range map[int]string{0: "with top whether the program that copies fills a core", 1000: "watch as root"} {
+		e := &End{Host: "a", Facts: &model.Facts{UID: uid}, Samples: samples}
+		blind := blindAt(e)
+		i := slices.IndexFunc(blind, func(b model.Blind) bool { return strings.HasPrefix(b.What, "the tasks") })
+		if i < 0 || !strings.Contains(blind[i].How, want) || uid == 0 && strings.Contains(blind[i].How+e.seeTasks("the reader"), "as root") {
+			t.Errorf("uid %d: %+v", uid, blind)
+		}
+	}
 }

@@ -96,7 +96,7 @@ func seeSlowLinkAlone(s *scene) *finding {
 	f.or(model.PathQueue, "add a second stream: a link or a policer holds the sum")
 	f.or(model.LocalQdisc, "log in at the sending end: its own queueing discipline would look the same from here")
 	if !(s.reader.run >= 0) {
-		f.or(model.ReceiverCPU, "watch as root: the reader's CPU time and run delay tell")
+		f.or(model.ReceiverCPU, s.c.Receiver.seeTasks("the reader"))
 	}
 	if !own {
 		f.or(model.SenderCPU, "log in at the sending end: a sender that stutters would look the same from here")

@@ -124,9 +124,9 @@ func seeFewCalls(s *scene) *finding {
 		return nil
 	}
 	f := &finding{id: model.ApplicationSink, host: m.end.Host, margin: max(over(m.asked, asksLittle, 0.3), over(m.unasked, serverSilent, 0.5)), cap: nfsOneEnd}
-	does, short, task := "reads", model.ReceiverCPU, "the reader's"
+	does, short, task := "reads", model.ReceiverCPU, "the reader"
 	if m.op == "WRITE" {
-		f.id, does, short, task = model.ApplicationSource, "writes", model.SenderCPU, "the writer's"
+		f.id, does, short, task = model.ApplicationSource, "writes", model.SenderCPU, "the writer"
 	}
 	if m.stopsAsking() {
 		f.say(m.end.Host, m.kind.metric+"_unasked_share", m.unasked, "ratio", m.n, "the application %s at times only: in %s of the samples hardly any %s are under way and none are made", does, pct(m.unasked), m.kind.calls)
@@ -135,7 +135,7 @@ func seeFewCalls(s *scene) *finding {
 	}
 	m.callEvidence(f)
 	f.or(m.kind.concurrency, "copy several files at once: if the rate rises, each one leaves gaps of its own")
-	f.or(short, "watch as root: "+task+" CPU time and run delay tell")
+	f.or(short, m.end.seeTasks(task))
 	return f
 }
 

@@ -487,7 +487,11 @@ func (f *finding) unseenReader(s *scene) {
 		f.or(model.ReceiverCPU, "log in at the receiving end: the reader's run delay tells")
 	case !(s.reader.run >= 0):
 		f.cap = min(f.cap, 0.6)
-		f.or(model.ReceiverCPU, "watch the receiving end as root: the reader's run delay tells")
+		how := "watch the receiving end as root: the reader's run delay tells"
+		if s.c.Receiver.byRoot() {
+			how = s.c.Receiver.seeTasks("the reader")
+		}
+		f.or(model.ReceiverCPU, how)
 	}
 }
 

@@ -99,7 +99,7 @@ func seeSlowSource(s *scene) *finding {
 	f.idleSource(s)
 	if !(s.sender.run >= 0) {
 		f.cap = 0.6
-		f.or(model.SenderCPU, "watch as root: the writer's CPU time and run delay tell")
+		f.or(model.SenderCPU, s.c.Sender.seeTasks("the writer"))
 	}
 	return f
 }

@@ -105,7 +105,7 @@ func slowReaderSeen(s *scene) *finding {
 	f.taskEvidence(s.reader, "reader")
 	if !(s.reader.run >= 0) {
 		f.cap = 0.6
-		f.or(model.ReceiverCPU, "watch as root: the reader's CPU time and run delay tell")
+		f.or(model.ReceiverCPU, s.c.Receiver.seeTasks("the reader"))
 	}
 	if s.reader.run >= ownCPU {
 		f.cause = causeOwnCPU

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"time"
 
 	"linerate/internal/model"
@@ -44,6 +45,9 @@ func (p *Path) Step(now time.Time, window time.Duration, j Judgement, hosts []Ho
 		e := Event{At: now, Path: p.Name, From: before, To: shown, Line: j.Why}
 		if j.Verdict.Line != "" {
 			e.Line, e.Evidence = j.Verdict.Line, j.Verdict.Evidence
+			if out.Guessed() {
+				e.Line = fmt.Sprintf("Not certain (confidence %.0f%%): %s", 100*j.Verdict.Confidence, e.Line)
+			}
 		}
 		out.Events = []Event{e}
 	}
@@ -52,4 +56,10 @@ func (p *Path) Step(now time.Time, window time.Duration, j Judgement, hosts []Ho
 		out.Found, out.FoundTimes = &next, times
 	}
 	return out
+}
+
+// Guessed tells that what limits the path is not named because the likeliest is too uncertain.
+func (p Picture) Guessed() bool {
+	v := p.Verdict
+	return p.Shown.State == CannotTell && v.Limiter != "" && v.Limiter != model.Undetermined && v.Confidence < Certain
 }

@@ -404,3 +404,18 @@ func TestNoTurnWhereAHostIsReadSeldom(t *testing.T) {
 		}
 	}
 }
+
+// Where linerate cannot tell, what it guesses is said to be a guess.
+func TestAGuessIsNoVerdict(t *testing.T) {
+	sure, guess := model.Verdict{Limiter: model.ServerTime, Confidence: 0.7, Line: "x"}, model.Verdict{Limiter: model.ServerTime, Confidence: 0.42, Line: "x"}
+	for _, c := range []struct {
+		v    model.Verdict
+		want string
+	}{{sure, "x"}, {guess, "Not certain (confidence 42%): x"}, {model.Verdict{Limiter: model.Undetermined, Line: "x"}, "x"}} {
+		p := Path{Name: "a – b", Steady: Steady{Hold: 3}}
+		got := p.Step(time.Time{}, 0, Judgement{Named: Name(c.v), Verdict: c.v}, nil)
+		if got.Events[0].Line != c.want || got.Guessed() != (c.want != "x") {
+			t.Errorf("%+v: %q, guessed %v", c.v, got.Events[0].Line, got.Guessed())
+		}
+	}
+}

@@ -48,6 +48,8 @@ const drawPath = (p) => {
   const box = el("div", "path " + grade(p), el("h3", "", p.path));
   let state = words(p.shown);
   if (p.shown.state === "moving") state += ", confidence " + share(p.verdict.confidence);
+  const v = p.verdict;
+  if (p.shown.state === "cannot tell" && v.limiter && v.limiter !== "undetermined" && v.confidence < 0.5) state += "; likeliest is " + v.limiter + ", confidence " + share(v.confidence);
   const for_ = Math.round((new Date(p.at) - new Date(p.since)) / 1000);
   if (for_ > 0) state += ", for " + lasted(for_);
   box.append(el("p", "state", state));

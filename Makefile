@@ -4,6 +4,7 @@
 
 build:
 	go run ./release/build -o linerate
+	go run ./release/build -program linerate-broker -o linerate-broker
 
 check: fmt
 	go vet ./...

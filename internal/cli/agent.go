@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"linerate/internal/app"
 	"linerate/internal/app/site"
@@ -384,10 +385,19 @@ func (so serveOptions) runSite(cmd *cobra.Command, env *environment, args []stri
 		return failure.Of(failure.Usage, "--nats %q: want embedded, the broker that linerate brings, or the site's own, such as nats://a:4222,nats://b:4222", so.nats)
 	case so.nats != "embedded" && cmd.Flags().Changed("nats-listen"):
 		return failure.Of(failure.Usage, "--nats-listen is of the broker that linerate brings: leave it out with --nats %s", so.nats)
-	case so.site == "":
+	case so.site == "" || so.site == everyHost:
 		return failure.Of(failure.Usage, "name the site with --site, such as --site lab")
-	case len(args) > 0 || so.hosts != "" || cmd.Flags().Changed("attach") || cmd.Flags().Changed("listen"):
-		return failure.Of(failure.Usage, "serve --nats keeps a site and shows no page: leave out mounts, hosts, --hosts, --attach and --listen")
+	case len(args) > 0:
+		return failure.Of(failure.Usage, "serve --nats keeps a site and shows no page: leave out mounts and hosts; linerate serve --site shows the page of its hosts")
+	}
+	var of []string // the page's
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains([]string{"nats", "site", "nats-listen", "json"}, f.Name) {
+			of = append(of, "--"+f.Name)
+		}
+	})
+	if len(of) > 0 {
+		return failure.Of(failure.Usage, "serve --nats keeps a site and shows no page: leave out %s; linerate serve --site shows the page of its hosts", strings.Join(of, ", "))
 	}
 	p := newProgress(env)
 	defer p.End()

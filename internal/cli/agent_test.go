@@ -73,9 +73,15 @@ func TestAgentWithoutASite(t *testing.T) {
 		"serve --nats nats://a,b --site lab --nats-listen 10.0.0.5:4222": {ExitUsage, "leave it out"},
 		"serve --nats nats://u:p@a --site lab":                           {ExitUsage, "without a user or password"},
 		"serve --nats embedded":                                          {ExitUsage, "--site lab"},
-		"serve --site lab":                                               {ExitUsage, "want embedded"},
-		"serve --nats embedded --site lab /mnt":                          {ExitUsage, "shows no page"},
-		"serve --nats embedded --site lab --nats-listen 0.0.0.0:1":       {ExitUsage, "the one address"},
+		"serve --nats embedded --site":                                   {ExitUsage, "--site lab"},
+		"serve --nats embedded --site lab --allow-change --history 0":    {ExitUsage, "leave out --allow-change, --history;"},
+		"serve --site":                                             {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"serve --site role=dtn":                                    {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"serve --site nas1 nas2":                                   {ExitUsage, "name either nas1 or hosts of a site"},
+		"serve --site --attach nas1:2049":                          {ExitUsage, "not both"},
+		"serve --of lab":                                           {ExitUsage, "give --site too"},
+		"serve --nats embedded --site lab /mnt":                    {ExitUsage, "shows no page"},
+		"serve --nats embedded --site lab --nats-listen 0.0.0.0:1": {ExitUsage, "the one address"},
 	} {
 		if code, errs := runAgent(t, "", strings.Fields(line)...); code != c.code || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: exit code %d, %s; want %d, %s", line, code, errs, c.code, c.want)

@@ -39,7 +39,8 @@ confirm, undo) to those who have the address that serve then prints. If nobody c
 a change, the host undoes it.
 
 With --nats serve runs a site instead: hosts whose agents call this machine
-(docs/fleet.md). The connections are TLS, and only enrolled hosts are admitted.
+(docs/fleet.md). The connections are TLS, and only enrolled hosts are admitted. While
+that runs, serve --site shows the page of its hosts.
 
 serve keeps what it showed as history (docs/watch.md): the page's timeline, linerate
 report, compare, study history and watch --replay read it.`,
@@ -50,12 +51,17 @@ report, compare, study history and watch --replay read it.`,
   linerate serve --hosts hosts.yaml --listen 10.0.0.5:8470 --tls-cert cert.pem --tls-key key.pem --token-file token
   linerate serve client1 nas1 --allow-change
   linerate serve --nats embedded --site lab --nats-listen 10.0.0.5:4222
-  linerate serve --nats nats://a:4222,b:4222,c:4222 --site lab`,
+  linerate serve --nats nats://a:4222,b:4222,c:4222 --site lab
+  linerate serve --site role=dtn                   the page of a site's hosts`,
 		Args: usage(cobra.MaximumNArgs(watch.MaxHosts)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if so.nats != "" || so.site != "" {
+			if so.nats != "" {
+				if so.site == everyHost && len(args) > 0 { // a flag that may stand alone takes no word after it
+					so.site, args = args[0], args[1:]
+				}
 				return so.runSite(cmd, env, args)
 			}
+			so.site, args = selected(so.site, args)
 			return runServe(cmd.Context(), env, o, so, args)
 		},
 	}
@@ -71,7 +77,9 @@ report, compare, study history and watch --replay read it.`,
 	cmd.Flags().BoolVar(&so.queues, "metrics-per-queue", false, "add to /metrics each transmit queue of an interface, and what each core receives")
 	cmd.Flags().StringVar(&so.hosts, "hosts", "", "YAML file that names the hosts to watch (docs/watch.md)")
 	cmd.Flags().StringVar(&so.nats, "nats", "", "keep a site of hosts whose agents call out: `embedded` is the broker that linerate brings, nats://a:4222,b:4222,c:4222 are the site's own")
-	cmd.Flags().StringVar(&so.site, "site", "", "with --nats: the site's name")
+	cmd.Flags().StringVar(&so.site, "site", "", "with --nats: the site's name; else the hosts of a site to watch: all, names (nas1,nas2) or labels (role=dtn); docs/fleet.md")
+	alone(cmd.Flags())
+	cmd.Flags().StringVar(&so.of, "of", "", "with --site: the `SITE`, where this machine keeps several")
 	cmd.Flags().StringVar(&so.natsListen, "nats-listen", "127.0.0.1:4222", "with --nats: the address and port that hosts call")
 	return cmd
 }
@@ -87,7 +95,7 @@ type serveOptions struct {
 	change  bool
 	queues  bool
 
-	nats, site, natsListen string // of a site
+	nats, site, natsListen, of string // of a site
 }
 
 func runServe(ctx context.Context, env *environment, o watchOptions, so serveOptions, args []string) error {
@@ -101,6 +109,19 @@ func runServe(ctx context.Context, env *environment, o watchOptions, so serveOpt
 			return err
 		}
 		args = hosts.Names
+	}
+	chosen := siteOptions{site: so.site, of: so.of}
+	if err := chosen.check(args); err != nil {
+		return err
+	}
+	if so.site != "" {
+		if o.attach != "" {
+			return failure.Of(failure.Usage, "serve either --site or --attach, not both")
+		}
+		var err error
+		if args, err = watch.SiteHosts(ctx, env.Env, so.of, so.site, nil); err != nil {
+			return err
+		}
 	}
 	if err := o.check(args); err != nil {
 		return err
@@ -134,6 +155,9 @@ func runServe(ctx context.Context, env *environment, o watchOptions, so serveOpt
 		args = []string{o.attach}
 	}
 	sv.Watch, sv.Title, sv.Set, sv.Keep = w, titleOf(args), strings.Join(args, ", "), keep
+	if so.site != "" { // its history goes on when another host is enrolled
+		sv.Set = watch.SiteSet(so.of, so.site)
+	}
 	sv.Serving = func(url string) { p.Say("%s is served at %s until Ctrl-C", sv.Title, url) }
 	sv.Changing = func(url string) {
 		p.Say("who has this address can change hosts, until this ends: %s", url)

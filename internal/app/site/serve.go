@@ -128,7 +128,7 @@ func findBroker(e app.Env) (string, error) {
 	}
 	found, err := kernel.FindProgram(brokerProgram, e.Getenv("PATH"))
 	if err != nil {
-		return "", fmt.Errorf("find %s, the NATS server that linerate brings: %w; it comes with linerate's packages, and lies beside linerate", brokerProgram, err)
+		return "", fmt.Errorf("find %s, the NATS server that linerate brings: %w; it comes with linerate's packages and from make build, and lies beside linerate", brokerProgram, err)
 	}
 	return found, nil
 }

@@ -270,7 +270,7 @@ func TestPlacesOfASite(t *testing.T) {
 	}
 	bare := machine(t)
 	bare.Self = []string{"/nowhere/linerate"}
-	if err := Serve(t.Context(), bare, Options{Site: "lab", Listen: "127.0.0.1:4222"}, quiet{t}); err == nil || !strings.Contains(err.Error(), "comes with linerate's packages") {
+	if err := Serve(t.Context(), bare, Options{Site: "lab", Listen: "127.0.0.1:4222"}, quiet{t}); err == nil || !strings.Contains(err.Error(), "comes with linerate's packages and from make build") {
 		t.Errorf("no broker program: %v", err)
 	}
 }

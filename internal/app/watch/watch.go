@@ -225,6 +225,9 @@ func SiteHosts(ctx context.Context, e app.Env, site, selection string, p app.Pro
 	return names, nil
 }
 
+// SiteSet names what a selection of a site's hosts is, whichever those are just now.
+func SiteSet(site, selection string) string { return reach.SiteName(site, selection) }
+
 // Check refuses hosts that are no names, or named twice.
 func (o Options) Check() error {
 	_, err := o.names()

@@ -89,6 +89,14 @@ func (m *Material) clusterClaims(revoked []string, now time.Time) (c clusterClai
 
 // place is where a broker is.
 func place(server string) (host string, port int, err error) {
+	if host, port, err = hostPort(server); err == nil && port+clusterOffset > 65535 {
+		err = fmt.Errorf("broker %q: want a port from 1 to %d: the other brokers meet it %d above", printable(server), 65535-clusterOffset, clusterOffset)
+	}
+	return host, port, err
+}
+
+// hostPort is where a broker is called.
+func hostPort(server string) (host string, port int, err error) {
 	u, err := url.Parse(server)
 	if err != nil {
 		return "", 0, fmt.Errorf("broker %q: %w", printable(server), err)
@@ -96,10 +104,23 @@ func place(server string) (host string, port int, err error) {
 	if port = 4222; u.Port() != "" {
 		port, err = strconv.Atoi(u.Port())
 	}
-	if err != nil || port < 1 || port+clusterOffset > 65535 {
-		return "", 0, fmt.Errorf("broker %q: want a port from 1 to %d: the other brokers meet it %d above", printable(server), 65535-clusterOffset, clusterOffset)
+	if err != nil || port < 1 || port > 65535 {
+		return "", 0, fmt.Errorf("broker %q: want a port from 1 to 65535", printable(server))
 	}
 	return u.Hostname(), port, nil
+}
+
+// Ports are the host of a broker, and its ports there: that which hosts call, and that by which the
+// brokers of a cluster call each other.
+func Ports(server string) (host string, ports []uint16, err error) {
+	host, port, err := hostPort(server)
+	if err != nil {
+		return "", nil, err
+	}
+	for p := port; p <= 65535 && p <= port+clusterOffset; p += clusterOffset {
+		ports = append(ports, uint16(p))
+	}
+	return host, ports, nil
 }
 
 // Cluster are the files of each of a site's own brokers, in the order of Servers.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,6 +156,32 @@ func (d Dialler) SiteHosts(ctx context.Context, site, selection string) ([]desk.
 		return nil, failure.Of(failure.Nothing, "no host of site %s is %s; linerate agent list shows them with their labels", c.Site, selection)
 	}
 	return chosen, nil
+}
+
+// Brokers are the addresses of a site's brokers, with the ports that hosts call and by which brokers
+// call each other. It fails if one has a name that does not resolve here.
+func (d Dialler) Brokers(ctx context.Context, site string) (out []netip.AddrPort, err error) {
+	c, err := d.Desk(ctx, site)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close() // it has answered
+	for _, s := range c.Servers {
+		name, ports, err := fleet.Ports(s)
+		if err != nil {
+			return nil, err
+		}
+		all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+		if err != nil {
+			return nil, fmt.Errorf("find broker %s: %w", name, err)
+		}
+		for _, a := range all {
+			for _, p := range ports {
+				out = append(out, netip.AddrPortFrom(a.Unmap(), p))
+			}
+		}
+	}
+	return out, nil
 }
 
 // SiteName is a host of a site as the user could have named it; site is empty for the only one.

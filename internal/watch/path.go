@@ -45,7 +45,7 @@ func (p *Path) Step(now time.Time, window time.Duration, j Judgement, hosts []Ho
 		e := Event{At: now, Path: p.Name, From: before, To: shown, Line: j.Why}
 		if j.Verdict.Line != "" {
 			e.Line, e.Evidence = j.Verdict.Line, j.Verdict.Evidence
-			if out.Guessed() {
+			if out.Guessed() && len(j.Verdict.Contradictions) == 0 { // with one the line says so itself
 				e.Line = fmt.Sprintf("Not certain (confidence %.0f%%): %s", 100*j.Verdict.Confidence, e.Line)
 			}
 		}

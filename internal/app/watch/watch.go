@@ -181,12 +181,22 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 	if to := b.own(1); rate.State != model.Present && len(names) == 2 && len(to) > 0 {
 		rate = d.StatedRate(ctx, names[0], names[1], to[0])
 	}
+	own, err := brokers(ctx, d, names)
+	if err != nil {
+		p.Say("connections to the site's brokers are shown too: %s", failure.FirstLine(err))
+	}
+	live := func(n host.Name, c *host.Client) loop.LiveAgent {
+		if n.Reach == host.Site {
+			return siteAgent{explain.LiveAgent{Client: c}, own}
+		}
+		return explain.LiveAgent{Client: c}
+	}
 	var out []loop.LiveEnd
 	for i, n := range names {
 		x := loop.LiveEnd{Name: o.Hosts[i], Own: func() []netip.Addr { return b.own(i) }, Peers: func() []netip.Addr { return b.peers(i) }, Dial: func(ctx context.Context) (loop.LiveAgent, error) {
 			if first := open[i]; first != nil { // it is there already
 				open[i] = nil
-				return explain.LiveAgent{Client: first}, nil
+				return live(n, first), nil
 			}
 			again, err := d.Dial(ctx, n)
 			if err == nil {
@@ -195,7 +205,7 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 			if err != nil {
 				return nil, err
 			}
-			return explain.LiveAgent{Client: again}, nil
+			return live(n, again), nil
 		}}
 		if n.Host == reach.Here {
 			x.Target.Control = os.Getpid()

@@ -35,6 +35,10 @@ func pageChangesHosts(t *testing.T, p *page) {
 	}
 	p.until(`document.getElementById("journal").textContent.includes("me <b>")`)
 
+	if got := p.value(`document.getElementById("via").disabled`); got != "true" {
+		t.Error("an address of no host can be given")
+	}
+	p.value(`(document.getElementById("to").selectedIndex = 1, document.getElementById("to").onchange(), document.getElementById("via").value = " 10.0.0.2 ")`)
 	p.do(chromedp.Click(chromedp.CSS("#see")))
 	p.until(`document.querySelector("#doc table") && document.getElementById("doc").textContent.includes("recommended")`)
 	p.do(chromedp.Click(chromedp.CSS("#persist")))
@@ -61,9 +65,9 @@ func pageChangesHosts(t *testing.T, p *page) {
 		t.Error(got)
 	}
 	p.do(chromedp.Click(chromedp.CSS("#pending button")))
-	p.until(`document.getElementById("said").textContent.includes("written: /etc/sysctl.d/99-linerate.conf, no file for linux.link.b") && document.getElementById("said").textContent.startsWith("confirmed: 1 changes") && document.getElementById("pending").textContent === "nothing"`)
+	p.until(`document.getElementById("said").textContent.includes("written: /etc/sysctl.d/99-linerate.conf, no file for linux.link.b") && document.getElementById("said").textContent.startsWith("confirmed: 1 change in force") && document.getElementById("pending").textContent === "nothing"`)
 	p.do(chromedp.Click(chromedp.CSS("#undo")))
-	p.until(`document.getElementById("said").textContent.startsWith("undone: 1")`)
+	p.until(`document.getElementById("said").textContent.startsWith("undone: 1 change")`)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	asked := slices.DeleteFunc(slices.Clone(c.asked), func(s string) bool { return s == "choices" })
@@ -71,6 +75,9 @@ func pageChangesHosts(t *testing.T, p *page) {
 		if i >= len(asked) || !strings.HasPrefix(asked[i], want) {
 			t.Fatalf("%q", asked)
 		}
+	}
+	if !strings.HasSuffix(asked[0], " at 10.0.0.2") {
+		t.Errorf("%q", asked[0])
 	}
 	if got := p.value(`document.title + document.querySelectorAll("#doc b b, #journal b, #pending b b").length`); got != "Change hosts – linerate0" {
 		t.Errorf("what a host said became markup: %s", got)

@@ -17,6 +17,7 @@ type Subject struct {
 	Host    string `json:"host"`
 	Profile string `json:"profile"` // empty: what fits the host
 	To      string `json:"to"`      // the other end; empty: none
+	Via     string `json:"via"`     // its data address; empty: what its name leads to
 	// Persist asks for files too by which the values outlive a restart.
 	Persist bool `json:"persist"`
 }

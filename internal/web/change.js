@@ -17,6 +17,7 @@ const table = (head, rows) => {
   t.append(el("tbody", "", ...rows.map((r) => el("tr", "", ...r.map((c) => el("td", "", c))))));
   return el("div", "scroll", t);
 };
+const count = (n, what) => n + " " + what + (n === 1 ? "" : "s");
 const short = (setting, device) => setting.replace(/^linux\./, "").replace(/^sysctl\./, "") + (device ? "@" + device : "");
 // The token stands behind the #, which a browser sends to nobody. It is kept for this tab and this
 // port alone, where a cookie would be for all ports of the host.
@@ -46,7 +47,7 @@ const during = (text, work) => async () => {
   }
   busy = false;
 };
-const subject = () => ({ host: $("host").value, profile: $("profile").value, to: $("to").value, persist: $("persist").checked });
+const subject = () => ({ host: $("host").value, profile: $("profile").value, to: $("to").value, via: $("to").value ? $("via").value.trim() : "", persist: $("persist").checked });
 const put = (...parts) => $("doc").replaceChildren(...parts);
 const path = (d) => el("p", "small", d.host + ", profile " + d.profile + (d.chosen ? " (" + d.chosen + ")" : "") + (d.path.peer ? "; to " + d.path.peer : "") +
   (d.path.rtt !== null ? "; round trip " + Number((d.path.rtt / 1e6).toPrecision(3)) + " ms (" + d.path.rtt_from + ")" : "; round trip not known"));
@@ -69,7 +70,7 @@ const files = (d, text) => d.files && d.files.length ? el("div", "files", el("p"
 const plan = during("making the plan …", async () => {
   put();
   const p = await ask("plan", subject()), d = p.doc;
-  const rest = el("details", "", el("summary", "", d.rejected.length + " settings that are not changed, and why"), el("ul", "", ...d.rejected.map((r) => el("li", "", short(r.setting, r.device) + (r.value ? " (" + r.value + ")" : "") + ": " + r.why))));
+  const rest = el("details", "", el("summary", "", count(d.rejected.length, "setting") + " not changed, and why"), el("ul", "", ...d.rejected.map((r) => el("li", "", short(r.setting, r.device) + (r.value ? " (" + r.value + ")" : "") + ": " + r.why))));
   if (!d.plan.length) {
     put(path(d), el("p", "", "Nothing would be changed."), rest);
     return;
@@ -94,7 +95,7 @@ const plan = during("making the plan …", async () => {
     }
   }));
   apply.id = "apply";
-  put(path(d), el("p", "", d.plan.length + (d.plan.length === 1 ? " change" : " changes")), lines(d), files(d, "Files that are written once it is confirmed:"), el("p", "zoom", apply, el("label", "", "undone by the host itself unless confirmed within ", time)), rest);
+  put(path(d), el("p", "", count(d.plan.length, "change")), lines(d), files(d, "Files that are written once it is confirmed:"), el("p", "zoom", apply, el("label", "", "undone by the host itself unless confirmed within ", time)), rest);
 });
 const journal = async () => {
   const h = await ask("history", { host: $("host").value });
@@ -108,7 +109,7 @@ const journal = async () => {
     const d = await ask("undo", { host: h.host });
     await look();
     await journal();
-    return "undone: " + d.changes.length + " on " + d.host + (d.notes.length ? "; " + d.notes.join("; ") : "");
+    return "undone: " + count(d.changes.length, "change") + " on " + d.host + (d.notes.length ? "; " + d.notes.join("; ") : "");
   }));
   undo.id = "undo";
   $("journal").replaceChildren(open ? el("p", "zoom", undo) : "", table(["#", "time", "setting", "before", "set to", "now", "by"],
@@ -123,12 +124,12 @@ const row = (p) => {
     const d = await ask("confirm", { host: p.host, plan: p.plan });
     await look();
     await journal();
-    return "confirmed: " + d.kept + " changes are in force on " + d.host + (d.files.length ? "; written: " + d.files.map((f) => f.path || "no file for " + f.settings.join(", ")).join(", ") : "");
+    return "confirmed: " + count(d.kept, "change") + " in force on " + d.host + (d.files.length ? "; written: " + d.files.map((f) => f.path || "no file for " + f.settings.join(", ")).join(", ") : "");
   })), button("Undo now", during("undoing …", async () => {
     const d = await ask("undo", { host: p.host, plan: p.plan });
     await look();
     await journal();
-    return "undone: " + d.changes.length + " on " + d.host;
+    return "undone: " + count(d.changes.length, "change") + " on " + d.host;
   }))));
   return e;
 };
@@ -155,6 +156,7 @@ const begin = during("", async () => {
   $("host").replaceChildren(...c.hosts.map((h) => option(h, h)));
   $("profile").replaceChildren(option("", "what fits it"), ...c.profiles.map((p) => option(p.name, p.name + ": " + p.title)));
   $("to").replaceChildren(option("", "none in particular"), ...c.hosts.map((h) => option(h, h)));
+  $("via").disabled = !$("to").value;
   await look();
   await journal();
 });
@@ -164,6 +166,10 @@ $("host").onchange = during("", async () => {
   put();
   await journal();
 });
+$("to").onchange = () => {
+  $("via").value = "";
+  $("via").disabled = !$("to").value;
+};
 $("door").addEventListener("submit", (e) => {
   e.preventDefault();
   sessionStorage.setItem("change", $("token").value.trim());

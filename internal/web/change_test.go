@@ -32,7 +32,7 @@ func (c *changing) Choices() (Choices, error) {
 }
 
 func (c *changing) Panel(_ context.Context, s Subject) (any, error) {
-	c.note("panel " + s.Host + " " + s.Profile + " " + s.To)
+	c.note("panel " + s.Host + " " + s.Profile + " " + s.To + " at " + s.Via)
 	return map[string]any{"host": s.Host, "profile": "p", "path": map[string]any{"rtt": nil}, "settings": []any{map[string]any{"setting": "linux.sysctl.a", "current": "1", "default": "1", "recommended": "2", "change": true, "reason": hostile}}}, nil
 }
 
@@ -190,7 +190,7 @@ func TestChangesAreForThoseWhoMay(t *testing.T) {
 		}
 	}
 	slices.Sort(c.asked)
-	if want := []string{"apply sum 1m30s 192.0.2.1", "confirm tune-1", "panel a p b", "undo tune-2"}; !slices.Equal(c.asked, want) {
+	if want := []string{"apply sum 1m30s 192.0.2.1", "confirm tune-1", "panel a p b at ", "undo tune-2"}; !slices.Equal(c.asked, want) {
 		t.Errorf("%q", c.asked)
 	}
 	if code, said := post(h, "undo", `{"plan":"refused"}`, nil); code != 422 || !strings.Contains(said, "somebody else changed it since") {

@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -108,6 +110,14 @@ func (c *changer) request(s web.Subject) (o tune.Request, err error) {
 		}
 		o.Peer = &to
 	}
+	if s.Via != "" && s.To == "" {
+		return o, failure.Of(failure.Usage, "%s is an address of the other end: say which that is", s.Via)
+	}
+	if o.Via = s.Via; o.Via != "" {
+		if _, err := netip.ParseAddr(o.Via); err != nil {
+			return o, failure.Of(failure.Usage, "%q is no address at which data arrives, such as 10.0.0.2", o.Via)
+		}
+	}
 	if s.Profile == "" {
 		return o, nil
 	}
@@ -129,7 +139,24 @@ func (c *changer) Panel(ctx context.Context, s web.Subject) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tune.MakePanel(ctx, c.env, o, c.tell)
+	doc, err := tune.MakePanel(ctx, c.env, o, c.tell)
+	doc.Chosen = pageWords.Replace(doc.Chosen)
+	return doc, wordForPage(err)
+}
+
+// pageWords puts what the page has in the place of tune's flags.
+var pageWords = strings.NewReplacer("--via", `"at address"`, "--to", `"on the path to"`, "--profile", `"for"`, "--persist", `"and after a restart"`,
+	"--confirm-within", `"undone by the host itself unless confirmed within"`)
+
+// wordForPage has an error name what the page has.
+func wordForPage(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := pageWords.Replace(err.Error()); text != err.Error() {
+		return failure.Of(failure.KindOf(err), "%s", text)
+	}
+	return err
 }
 
 // Plan implements web.Changer. The path is fixed as it was found: measured again, it would make
@@ -141,7 +168,7 @@ func (c *changer) Plan(ctx context.Context, s web.Subject) (web.Planned, error) 
 	}
 	doc, err := tune.MakePlan(ctx, c.env, o, c.tell)
 	if err != nil {
-		return web.Planned{}, err
+		return web.Planned{}, wordForPage(err)
 	}
 	if doc.Path.RateBPS != nil {
 		o.Rate = unit.BitRate(*doc.Path.RateBPS)
@@ -158,6 +185,7 @@ func (c *changer) Plan(ctx context.Context, s web.Subject) (web.Planned, error) 
 	}
 	o.Shown = doc.Sum()
 	c.remember(o)
+	doc.Chosen = pageWords.Replace(doc.Chosen)
 	return web.Planned{Plan: o.Shown, Doc: doc}, nil
 }
 
@@ -191,7 +219,7 @@ func (c *changer) Apply(plan string, within time.Duration, from string) (any, er
 	if err != nil {
 		c.tell.Say("page, from %s: a change of %s failed: %s", from, host, failure.FirstLine(err))
 		c.look(host) // something may wait there all the same
-		return nil, err
+		return nil, wordForPage(err)
 	}
 	c.tell.Say("page, from %s: applied %s on %s", from, doc.ID, host)
 	if doc.Deadline != nil {
@@ -227,7 +255,7 @@ func (c *changer) Confirm(host, plan string) (any, error) {
 		c.tell.Say("page: confirmed %s on %s, with %s", doc.Plan, host, unit.Count(len(doc.Files), "file"))
 		c.set(host, nil)
 	}
-	return doc, err
+	return doc, wordForPage(err)
 }
 
 // persists tells whether a plan that waits was made with files.
@@ -251,7 +279,7 @@ func (c *changer) Undo(host, plan string) (any, error) {
 		c.tell.Say("page: undid %s on %s", unit.Count(len(doc.Changes), "change"), host)
 		c.set(host, nil)
 	}
-	return doc, err
+	return doc, wordForPage(err)
 }
 
 // History implements web.Changer.

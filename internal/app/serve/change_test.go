@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -30,13 +31,14 @@ func TestAPageAsksForNothingElse(t *testing.T) {
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	c := testChanger(t, &now)
 	for name, s := range map[string]web.Subject{"another host": {Host: "nas2"}, "none": {}, "an option": {Host: "-oProxyCommand=x"}, "a path": {Host: "/etc"}, "another peer": {Host: "nas1", To: "nas2"},
-		"itself": {Host: "nas1", To: "nas1"}, "a file as a profile": {Host: "nas1", Profile: "./p.yaml"}, "another profile": {Host: "nas1", Profile: "x"}} {
+		"itself": {Host: "nas1", To: "nas1"}, "a file as a profile": {Host: "nas1", Profile: "./p.yaml"}, "another profile": {Host: "nas1", Profile: "x"},
+		"an address of no host": {Host: "nas1", Via: "10.0.0.2"}, "an address that is none": {Host: "nas1", To: "client1", Via: "nas2"}} {
 		if _, err := c.Plan(t.Context(), s); failure.KindOf(err) != failure.Usage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	o, err := c.request(web.Subject{Host: "nas1", Profile: "nfs-server", To: "client1"})
-	if err != nil || o.Host.Host != "nas1" || o.Peer.Host != "client1" || o.Profile.Name != "nfs-server" || o.Persist {
+	o, err := c.request(web.Subject{Host: "nas1", Profile: "nfs-server", To: "client1", Via: "10.0.0.2"})
+	if err != nil || o.Via != "10.0.0.2" || o.Host.Host != "nas1" || o.Peer.Host != "client1" || o.Profile.Name != "nfs-server" || o.Persist {
 		t.Errorf("%+v %v", o, err)
 	}
 	if o, err := c.request(web.Subject{Host: "nas1", Profile: "nfs-server", Persist: true}); err != nil || !o.Persist {
@@ -131,5 +133,16 @@ func TestTokensAreNotAlike(t *testing.T) {
 	other, err2 := newToken()
 	if err1 != nil || err2 != nil || len(one) != 64 || one == other {
 		t.Errorf("%s %s %v %v", one, other, err1, err2)
+	}
+}
+
+// The page has no --via: its errors name what it has.
+func TestAPageIsAdvisedWhatItHas(t *testing.T) {
+	err := failure.Of(failure.Usage, "name the data address of nas1 with --via, or leave --to away")
+	if got := wordForPage(err); got.Error() != `name the data address of nas1 with "at address", or leave "on the path to" away` || failure.KindOf(got) != failure.Usage {
+		t.Error(got)
+	}
+	if err := errors.New("x"); wordForPage(err) != err || wordForPage(nil) != nil {
+		t.Error("another error is not left as it is")
 	}
 }

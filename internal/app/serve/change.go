@@ -42,6 +42,7 @@ type changer struct {
 	ctx   context.Context // of serve: a change outlives the request that asked for it
 	tell  app.Progress
 	hosts []string
+	rate  unit.BitRate   // of the links, as it was stated; 0: it was not
 	work  sync.WaitGroup // changes under way
 
 	mu    sync.Mutex
@@ -57,11 +58,13 @@ type wait struct {
 	gone  time.Time // since when it waits no more; zero: it does
 }
 
-func newChanger(ctx context.Context, e app.Env, hosts []string, p app.Progress) *changer {
+// newChanger has changes made on hosts; none is this machine. A rate that is not 0 is what their links
+// carry.
+func newChanger(ctx context.Context, e app.Env, hosts []string, rate unit.BitRate, p app.Progress) *changer {
 	if len(hosts) == 0 {
 		hosts = []string{reach.Here}
 	}
-	return &changer{env: e, ctx: ctx, tell: p, hosts: hosts, shown: map[string]tune.Request{}, waits: map[string]*wait{}}
+	return &changer{env: e, ctx: ctx, tell: p, hosts: hosts, rate: rate, shown: map[string]tune.Request{}, waits: map[string]*wait{}}
 }
 
 // newToken makes a token that nobody guesses.
@@ -99,7 +102,7 @@ func (c *changer) request(s web.Subject) (o tune.Request, err error) {
 	if o.Host, err = c.name(s.Host); err != nil {
 		return o, err
 	}
-	o.Streams, o.Persist = 1, s.Persist
+	o.Streams, o.Persist, o.Rate = 1, s.Persist, c.rate
 	if s.To != "" {
 		to, err := c.name(s.To)
 		if err != nil {
@@ -141,12 +144,15 @@ func (c *changer) Panel(ctx context.Context, s web.Subject) (any, error) {
 	}
 	doc, err := tune.MakePanel(ctx, c.env, o, c.tell)
 	doc.Chosen = pageWords.Replace(doc.Chosen)
+	for i := range doc.Settings {
+		doc.Settings[i].Reason = pageWords.Replace(doc.Settings[i].Reason)
+	}
 	return doc, wordForPage(err)
 }
 
 // pageWords puts what the page has in the place of tune's flags.
 var pageWords = strings.NewReplacer("--via", `"at address"`, "--to", `"on the path to"`, "--profile", `"for"`, "--persist", `"and after a restart"`,
-	"--confirm-within", `"undone by the host itself unless confirmed within"`)
+	"--confirm-within", `"undone by the host itself unless confirmed within"`, "--line-rate", "--line-rate of linerate serve")
 
 // wordForPage has an error name what the page has.
 func wordForPage(err error) error {
@@ -186,6 +192,9 @@ func (c *changer) Plan(ctx context.Context, s web.Subject) (web.Planned, error) 
 	o.Shown = doc.Sum()
 	c.remember(o)
 	doc.Chosen = pageWords.Replace(doc.Chosen)
+	for i := range doc.Refused {
+		doc.Refused[i].Why = pageWords.Replace(doc.Refused[i].Why)
+	}
 	return web.Planned{Plan: o.Shown, Doc: doc}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"linerate/internal/app"
 	"linerate/internal/app/tune"
 	"linerate/internal/failure"
+	"linerate/internal/unit"
 	"linerate/internal/web"
 )
 
@@ -22,7 +23,7 @@ func (quietly) Detail(string)      {}
 func testChanger(t *testing.T, now *time.Time) *changer {
 	dir := t.TempDir()
 	e := app.Env{Now: func() time.Time { return *now }, Getenv: func(key string) string { return map[bool]string{true: dir}[strings.HasPrefix(key, "XDG_")] }}
-	return newChanger(t.Context(), e, []string{"nas1", "client1"}, quietly{})
+	return newChanger(t.Context(), e, []string{"nas1", "client1"}, unit.Gbit, quietly{})
 }
 
 // What comes from a browser names hosts that are watched and profiles that there are, and applies
@@ -38,7 +39,7 @@ func TestAPageAsksForNothingElse(t *testing.T) {
 		}
 	}
 	o, err := c.request(web.Subject{Host: "nas1", Profile: "nfs-server", To: "client1", Via: "10.0.0.2"})
-	if err != nil || o.Via != "10.0.0.2" || o.Host.Host != "nas1" || o.Peer.Host != "client1" || o.Profile.Name != "nfs-server" || o.Persist {
+	if err != nil || o.Via != "10.0.0.2" || o.Rate != unit.Gbit || o.Host.Host != "nas1" || o.Peer.Host != "client1" || o.Profile.Name != "nfs-server" || o.Persist {
 		t.Errorf("%+v %v", o, err)
 	}
 	if o, err := c.request(web.Subject{Host: "nas1", Profile: "nfs-server", Persist: true}); err != nil || !o.Persist {
@@ -63,7 +64,7 @@ func TestAPageAsksForNothingElse(t *testing.T) {
 	if all, err := c.Choices(); err != nil || len(all.Hosts) != 2 || len(all.Profiles) == 0 {
 		t.Errorf("%+v %v", all, err)
 	}
-	if here := newChanger(t.Context(), c.env, nil, quietly{}); len(here.hosts) != 1 || here.hosts[0] != "localhost" {
+	if here := newChanger(t.Context(), c.env, nil, 0, quietly{}); len(here.hosts) != 1 || here.hosts[0] != "localhost" {
 		t.Errorf("%q", here.hosts)
 	}
 }

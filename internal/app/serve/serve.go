@@ -107,7 +107,7 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 		if token, err = newToken(); err != nil {
 			return errors.Join(err, ln.Close())
 		}
-		c := newChanger(ctx, e, o.Watch.Hosts, p)
+		c := newChanger(ctx, e, o.Watch.Hosts, o.Watch.LineRate.Or(0), p)
 		view.AllowChange(c, token)
 		group.Go(c.run)
 		defer c.close()

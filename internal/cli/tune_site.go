@@ -164,6 +164,9 @@ func siteOutcome(doc tune.SitePlan) document.Document {
 		}
 	}
 	d := document.Document{Headline: unit.Count(len(doc.Hosts), "host") + ": " + strings.Join(parts, ", ")}
+	if more := len(doc.Hosts) - len(t.Rows); more > 0 && len(t.Rows) > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("Not listed: %s of later waves, of which there is nothing to say; --json has all.", unit.Count(more, "host")))
+	}
 	if len(t.Rows) > 0 {
 		d.Lead = append(d.Lead, t.Block())
 	}

@@ -106,7 +106,19 @@ func Run(ctx context.Context, c Credential, h Host, more ...nats.Option) error {
 }
 
 // errClosed is how a connection ends that the brokers do not want.
-var errClosed = errors.New("the site's brokers ended the connection: this host was revoked, or its identity is used by another")
+var errClosed = errors.New("the site's brokers ended the connection: " + unwanted)
+
+// unwanted is why brokers admit a host no more, and what to do.
+const unwanted = "this host was revoked, its identity is used by another, or the site was set up anew; " +
+	"where the site is kept, linerate agent list shows it, and linerate agent token makes a token for linerate agent enrol --replace here"
+
+// refused words the error of a connection that the brokers refuse.
+func refused(err error) error {
+	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAuthExpired) {
+		return fmt.Errorf("the site's brokers refuse this host: "+unwanted+" (%w)", err)
+	}
+	return err
+}
 
 // connected serves controllers for as long as the connection to the brokers is kept, or kept
 // being tried.
@@ -130,7 +142,7 @@ func (a *agent) connected(ctx context.Context, more []nats.Option) error {
 		}),
 	}, more...)...)
 	if err != nil {
-		return err
+		return refused(err)
 	}
 	defer nc.Close()
 	a.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -62,6 +63,9 @@ func (c Credential) Connect(name string, more ...nats.Option) (*nats.Conn, error
 		}
 	}
 	nc, err := o.Connect()
+	if errors.Is(err, nats.ErrNoServers) {
+		return nil, fmt.Errorf("no broker answers at %s: see whether one runs there, and whether this machine can reach it (%w)", strings.Join(c.Servers, ", "), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to broker: %w", err)
 	}

@@ -23,7 +23,8 @@ import (
 type keeper struct {
 	env   app.Env
 	store *history.Store
-	in    chan []past.Record // one, or late ones of a path
+	in    chan []past.Record               // one, or late ones of a path
+	say   func(format string, args ...any) // that the history stops and goes on; nil: to nobody
 
 	gather past.Gather
 
@@ -126,11 +127,20 @@ func (k *keeper) last() {
 
 func (k *keeper) note(err error) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	before := k.failed
 	k.failed = ""
 	if err != nil {
 		k.failed = failure.FirstLine(err)
 		k.lost++
+	}
+	failed, lost := k.failed, k.lost
+	k.mu.Unlock()
+	switch {
+	case k.say == nil || (before == "") == (failed == ""):
+	case failed != "":
+		k.say("history is not kept at present: %s; what is live goes on", failed)
+	default:
+		k.say("history is kept again; %s of 10 s not kept since the start", unit.Count(lost, "record"))
 	}
 }
 

@@ -81,6 +81,7 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 		if err != nil {
 			p.Say("no history is kept: %v", err)
 		} else {
+			k.say = p.Say
 			view.Keep(k)
 			o.Watch.Show = func(all []watch.Picture) error {
 				k.show(all)

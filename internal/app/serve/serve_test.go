@@ -132,6 +132,8 @@ func TestKeeperSaysWhatIsNotKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var said []string
+	k.say = func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	if _, err := newKeeper(e, "x", unit.GiB); err == nil || !strings.Contains(err.Error(), "another linerate serve") {
 		t.Errorf("two writers: %v", err)
 	}
@@ -160,6 +162,9 @@ func TestKeeperSaysWhatIsNotKept(t *testing.T) {
 	show(30)
 	if got := k.Kept(); !strings.HasPrefix(got, "history: ") {
 		t.Error(got)
+	}
+	if len(said) != 2 || !strings.HasPrefix(said[0], "history is not kept at present: ") || !strings.HasPrefix(said[1], "history is kept again; ") {
+		t.Errorf("%q", said)
 	}
 	if r, err := k.Between(now, now.Add(time.Hour), time.Second); err != nil || len(r.Records) == 0 {
 		t.Errorf("%d records, %v", len(r.Records), err)

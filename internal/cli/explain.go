@@ -33,13 +33,21 @@ type explainOptions struct {
 	streamFlags
 	attach string
 	watch  time.Duration
-	load   bool   // traffic is allowed
-	write  string // directory on the mount to write a file in
-	typed  string // all of the command
+	wait   *time.Duration // for data to move; nil: not said
+	load   bool           // traffic is allowed
+	write  string         // directory on the mount to write a file in
+	typed  string         // all of the command
 }
+
+// How long explain waits for data to move: what it does unless told, and the most.
+const (
+	usualWait = 13 * time.Second
+	mostWait  = time.Hour
+)
 
 func explainCommand(env *environment) *cobra.Command {
 	var o explainOptions
+	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "explain [MOUNT | SENDER RECEIVER]",
 		Short: "Watch a slow mount or connection while data moves, and name what limits it",
@@ -48,6 +56,8 @@ no root and no login on the server. Start copying a file, then run explain: for
 some seconds it reads this end's TCP connections to the server, the mount's RPC
 statistics, NICs and cores. It prints one verdict, its evidence, and the ladder;
 for each rung that it could not see it names the step that would measure it.
+If no data moves yet it waits for 13 s, or as long as --wait says, and judges as
+soon as they do; if none come it says so and ends with exit code 3.
 
 It watches a path on an NFS or SMB mount, an iSCSI disk or a path on one, an
 address and port, or a process. Of a process it watches the TCP connections of
@@ -55,7 +65,7 @@ the process and its descendants, and those to the storage of their open files.
 With several peers it judges the one that moves most data and names the others.
 
 If no data moves, --load lets explain read by itself: the largest file below the
-path, the file, or the disk that you name. If it then cannot tell whether more
+path, the file, or the disk that you name (at once, unless --wait is given). If it then cannot tell whether more
 requests in flight would help, it also reads at four offsets at once. It writes
 nothing, unless --write names a directory: then it writes one new file there,
 flushes it, and removes it.
@@ -82,6 +92,7 @@ distinguish them, instead of guessing.`,
                                                    write a file there instead
   linerate explain /dev/sdb                        an iSCSI disk, or a mount on one
   linerate explain --attach nas1:2049              any TCP connections to there
+  linerate explain /mnt/nas --wait 10m             start the copy within ten minutes
   linerate explain --attach 4711                   the connections of a process
   linerate explain --attach $(pgrep -n rsync)      those of the newest rsync
   linerate explain --attach 192.0.2.7:5201 --line-rate 10Gbit
@@ -93,11 +104,15 @@ distinguish them, instead of guessing.`,
 		Args: usage(cobra.MaximumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.typed = asTyped(cmd, args)
+			if cmd.Flags().Changed("wait") {
+				o.wait = &wait
+			}
 			return runExplain(cmd.Context(), env, o, args)
 		},
 	}
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	durationVar(cmd.Flags(), &o.watch, "for", 12*time.Second, "how long to watch once data moves (at most 25s)")
+	durationVar(cmd.Flags(), &wait, "wait", usualWait, "how long to wait for data to move (at most 1h); 0 looks for a second; with --load, how long before it reads by itself (default there 0)")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
 	cmd.Flags().BoolVar(&o.load, "load", false, "allow load: with two hosts, climb the ladder without asking; with a mount, a file on it or a disk, read it if no data moves")
 	cmd.Flags().StringVar(&o.file, "file", "", "two hosts, with an export: the file below it to read; empty takes the largest")
@@ -119,7 +134,7 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	if len(args) == 2 {
 		return explainPair(ctx, env, o, args, stream)
 	}
-	w := explain.WatchOptions{For: o.watch, LineRate: stream.LineRate, Load: o.load, Write: o.write}
+	w := explain.WatchOptions{For: o.watch, Wait: o.waits(), LineRate: stream.LineRate, Load: o.load, Write: o.write}
 	if o.attach == "" {
 		w.Path = args[0]
 	} else if err := attachTo(&w, o.attach); err != nil {
@@ -187,6 +202,17 @@ func (o explainOptions) mayLoad(env *environment, what string) error {
 	return nil
 }
 
+// waits is how long to wait for data to move: with leave to load nobody has to.
+func (o explainOptions) waits() time.Duration {
+	switch {
+	case o.wait != nil:
+		return *o.wait
+	case o.load:
+		return 0
+	}
+	return usualWait
+}
+
 // check validates what was typed.
 func (o explainOptions) check(args []string) error {
 	switch {
@@ -200,6 +226,10 @@ func (o explainOptions) check(args []string) error {
 		return failure.Of(failure.Usage, "--write %s: name the mount and allow the load: linerate explain MOUNT --load --write %s", o.write, o.write)
 	case o.watch < time.Second || o.watch > explain.MaxWatch:
 		return failure.Of(failure.Usage, "--for %s: choose between 1s and %s", o.watch, explain.MaxWatch)
+	case o.wait != nil && len(args) == 2:
+		return failure.Of(failure.Usage, "--wait %s: it is for a mount, a disk or --attach; between two hosts explain does not wait for data", *o.wait)
+	case o.wait != nil && (*o.wait < 0 || *o.wait > mostWait):
+		return failure.Of(failure.Usage, "--wait %s: choose between 0 and %s", *o.wait, mostWait)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (e *end) StartSampling(_ context.Context, w measure.Watch, _ time.Duration)
 func watchEnd(t *testing.T, e *end, target Target) (*Record, error) {
 	t.Helper()
 	clock := time.Unix(1, 0)
-	w := Watch{Agent: e, Target: target, For: time.Millisecond, Patience: 5 * time.Second,
+	w := Watch{Agent: e, Target: target, For: time.Millisecond, Wait: 5 * time.Second,
 		Now: func() time.Time { clock = clock.Add(2 * time.Second); return clock }, Progress: func(string) {}}
 	return inNoTime(t, w.Run)
 }

@@ -73,7 +73,7 @@ func TestWatchReadsItself(t *testing.T) {
 	t.Parallel()
 	w := &world{value: original, still: true}
 	var said []string
-	watch := Watch{Agent: &fakeAgent{w: w, name: "client1", sender: false}, Host: "client1", For: time.Millisecond, Patience: time.Second,
+	watch := Watch{Agent: &fakeAgent{w: w, name: "client1", sender: false}, Host: "client1", For: time.Millisecond, Wait: 0,
 		Target: Target{Name: "/mnt/nas", Peers: []netip.Addr{sendAddr}}, Now: time.Now,
 		Progress: func(s string) { said = append(said, s) }}
 	if _, err := inNoTime(t, watch.Run); err == nil {
@@ -103,7 +103,7 @@ func TestWatchWritesItself(t *testing.T) {
 	t.Parallel()
 	w := &world{value: original, still: true}
 	var said []string
-	watch := Watch{Agent: &fakeAgent{w: w, name: "client1", sender: false}, Host: "client1", For: time.Millisecond, Patience: time.Second,
+	watch := Watch{Agent: &fakeAgent{w: w, name: "client1", sender: false}, Host: "client1", For: time.Millisecond, Wait: 0,
 		Target: Target{Name: "/mnt/nas", Peers: []netip.Addr{sendAddr}}, Now: time.Now, Write: "/mnt/nas/scratch",
 		Progress: func(s string) { said = append(said, s) }}
 	rec, err := inNoTime(t, watch.Run)

@@ -101,10 +101,10 @@ type Watch struct {
 	Target   Target
 	LineRate model.Fact[unit.BitRate]
 	For      time.Duration // how long to watch once data moves
-	Patience time.Duration // how long to wait for that, For included
+	Wait     time.Duration // how long to wait for that; 0 looks once, for a second
 	Now      func() time.Time
 	Progress func(step string)
-	// Read is what to read if no data moves; nil: no load, Watch waits for a copy.
+	// Read is what to read if no data moves within Wait; nil: no load.
 	Read *load.ReadSpec
 	// Write is a directory on the target to write a file in instead; empty: none.
 	Write string
@@ -199,7 +199,7 @@ func (w *Watch) awaitData(ctx context.Context) error {
 			return nil
 		}
 		waited, n, ended := w.Now().Sub(started), conns(peers), w.ended(samples)
-		if w.mayLoad() || waited+w.For >= w.Patience || ended || n == 0 && w.Target.Without != "" {
+		if waited >= w.Wait || ended || n == 0 && w.Target.Without != "" {
 			return &IdleError{w.Target, waited, n, ended}
 		}
 		if !asked {

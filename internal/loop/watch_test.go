@@ -66,7 +66,7 @@ func TestStuckIsNotIdle(t *testing.T) {
 	} {
 		w := &watched{now: time.Unix(1, 0), conn: c.conn}
 		clock := time.Unix(1, 0)
-		watch := Watch{Agent: w, Target: Target{Name: "nas:2049", Peers: []netip.Addr{base.Remote.Addr()}}, For: time.Millisecond, Patience: time.Minute,
+		watch := Watch{Agent: w, Target: Target{Name: "nas:2049", Peers: []netip.Addr{base.Remote.Addr()}}, For: time.Millisecond, Wait: time.Minute,
 			Now: func() time.Time { clock = clock.Add(10 * time.Second); return clock }, Progress: func(string) {}}
 		rec, err := inNoTime(t, watch.Run)
 		var idle *IdleError
@@ -86,7 +86,7 @@ func TestShortConnectionsAreNotIdle(t *testing.T) {
 	for _, busy := range []bool{true, false} {
 		w := &watched{now: time.Unix(1, 0), conn: func(int) model.Conn { return model.Conn{} }, short: busy, none: true}
 		clock := time.Unix(1, 0)
-		watch := Watch{Agent: w, Target: Target{Name: "nas", Peers: []netip.Addr{netip.MustParseAddr("10.0.0.2")}}, For: time.Millisecond, Patience: time.Second,
+		watch := Watch{Agent: w, Target: Target{Name: "nas", Peers: []netip.Addr{netip.MustParseAddr("10.0.0.2")}}, For: time.Millisecond, Wait: time.Second,
 			Now: func() time.Time { clock = clock.Add(10 * time.Second); return clock }, Progress: func(string) {}}
 		rec, err := inNoTime(t, watch.Run)
 		var idle *IdleError

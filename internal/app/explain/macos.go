@@ -25,7 +25,7 @@ func watchMacOS(ctx context.Context, e app.Env, o WatchOptions, p app.Progress) 
 	}
 	p.Say("watching %s for %s: adding no load, changing nothing; macOS shows little of a connection", target, o.For)
 	return run(ctx, loop.Watch{
-		Agent: macosEnd{e, p}, Target: target, LineRate: o.LineRate, For: o.For, Patience: MaxWatch, Now: e.Now, Progress: app.Steps(p),
+		Agent: macosEnd{e, p}, Target: target, LineRate: o.LineRate, For: o.For, Wait: o.Wait, Now: e.Now, Progress: app.Steps(p),
 	})
 }
 

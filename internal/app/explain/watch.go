@@ -16,7 +16,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// MaxWatch is the longest watch: it keeps the promise of a verdict within 30 s.
+// MaxWatch is the longest watch: the verdict comes within 30 s of the first data.
 const MaxWatch = 25 * time.Second
 
 // WatchOptions is what is wanted of this host. One of Path, Peer and PID says what to
@@ -30,6 +30,7 @@ type WatchOptions struct {
 	Name string // of both, as the user typed it
 
 	For      time.Duration // once data moves
+	Wait     time.Duration // for data to move, at most
 	LineRate model.Fact[unit.BitRate]
 	Load     bool   // where nothing moves Path may be read
 	Write    string // directory of the mount to write a file in instead; empty reads
@@ -58,7 +59,7 @@ func Watch(ctx context.Context, e app.Env, o WatchOptions, p app.Progress) (*app
 		p.Say("watching %s for %s: adding no load, changing nothing", target, o.For)
 	}
 	w := loop.Watch{
-		Agent: agent, Target: target.Target, LineRate: o.LineRate, For: o.For, Patience: MaxWatch,
+		Agent: agent, Target: target.Target, LineRate: o.LineRate, For: o.For, Wait: o.Wait,
 		Now: e.Now, Progress: app.Steps(p),
 	}
 	switch {

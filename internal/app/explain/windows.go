@@ -50,7 +50,7 @@ func watchWindows(ctx context.Context, e app.Env, o WatchOptions, p app.Progress
 	}()
 	p.Say("watching %s for %s: adding no load; the extended statistics of these connections are switched on meanwhile (should this be killed, the next explain --attach or linerate tune undo switches them off), and nothing else is changed", target, o.For)
 	rec, err = run(ctx, loop.Watch{
-		Agent: end, Target: target, LineRate: o.LineRate, For: o.For, Patience: MaxWatch, Now: e.Now, Progress: app.Steps(p),
+		Agent: end, Target: target, LineRate: o.LineRate, For: o.For, Wait: o.Wait, Now: e.Now, Progress: app.Steps(p),
 	})
 	if kernel.NeedsAdministrator(err) {
 		return nil, fmt.Errorf(`%w; Windows lets only an administrator switch them on: start this in a window that was opened with "Run as administrator"`, err)

@@ -98,11 +98,11 @@ func TestExplainAttachOnWindows(t *testing.T) {
 }
 
 func TestExplainAttachOnWindowsSaysWhatItLacks(t *testing.T) {
-	t.Parallel() // it waits for data twice
+	t.Parallel()
 	stats, here := heldByWindow(), windowsHere(t, "")
 	here.Estats, here.Family = stats, family
-	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "192.0.2.9:2049"), "no TCP connection to there")
-	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "812"), "no TCP connection of it", "Windows' own clients of SMB", "--attach nas1:445")
+	hasAll(t, said(t, here, 3, "explain", "--wait", "0", "--for", "1s", "--attach", "192.0.2.9:2049"), "no TCP connection to there")
+	hasAll(t, said(t, here, 3, "explain", "--wait", "0", "--for", "1s", "--attach", "812"), "no TCP connection of it", "Windows' own clients of SMB", "--attach nas1:445")
 	if stats.On() != 0 {
 		t.Error("what was not watched was switched on")
 	}
@@ -127,10 +127,10 @@ func TestExplainAttachOnMacOS(t *testing.T) {
 }
 
 func TestExplainAttachOnMacOSSaysWhatItLacks(t *testing.T) {
-	t.Parallel() // as above
+	t.Parallel()
 	here := unixHere(t, "darwin", "macos", "uid=501")
-	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "10.0.0.9:2049"), "no TCP connection to there")
+	hasAll(t, said(t, here, 3, "explain", "--wait", "0", "--for", "1s", "--attach", "10.0.0.9:2049"), "no TCP connection to there")
 	here = unixHere(t, "darwin", "macos", "uid=501;nettop=1")
-	hasAll(t, said(t, here, 3, "explain", "--for", "1s", "--attach", "10.0.0.9:445"), "moved no data")
+	hasAll(t, said(t, here, 3, "explain", "--wait", "0", "--for", "1s", "--attach", "10.0.0.9:445"), "moved no data")
 	hasAll(t, said(t, unixHere(t, "freebsd", "freebsd", "uid=501"), 1, "explain", "--attach", "10.0.0.9:445"), "does not work on FreeBSD")
 }

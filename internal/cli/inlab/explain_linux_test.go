@@ -186,7 +186,7 @@ func TestExplainOnABusyOrIdleHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		startCopy(t, l.Enter("client1"), exe, "idle "+addr)
-		if _, code, said := explainHere(t, "--attach", processIn(t, "idle"), "--for", "24s"); code != cli.ExitNothing || !strings.Contains(said, "start the copy") {
+		if _, code, said := explainHere(t, "--attach", processIn(t, "idle"), "--for", "1s", "--wait", "1s"); code != cli.ExitNothing || !strings.Contains(said, "start the copy") {
 			t.Errorf("an idle process: exit %d, %s", code, said)
 		}
 	})
@@ -287,13 +287,12 @@ func TestExplainNamesTheLimiterOfARunningCopyFromEitherEnd(t *testing.T) {
 	})
 }
 
-// A copy to another port of that host is not what was asked for. (It waits most of its time; with
-// this fault the copy costs little meanwhile.)
+// A copy to another port of that host is not what was asked for.
 func TestExplainSaysWhenThereIsNothingToWatch(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
 	l := labWithCopy(t, "window")
-	if _, code := explainIn(t, l, "client1", "--attach", l.Addr("server1").String()+":80", "--for", "24s"); code != cli.ExitNothing {
+	if _, code := explainIn(t, l, "client1", "--attach", l.Addr("server1").String()+":80", "--for", "1s", "--wait", "0"); code != cli.ExitNothing {
 		t.Errorf("exit code %d, want %d", code, cli.ExitNothing)
 	}
 }

@@ -30,6 +30,7 @@ func TestFixInTheLab(t *testing.T) {
 		if err := cmd.Run(); err != nil {
 			t.Fatalf("%v: %s", err, stderr.String())
 		}
+		t.Log(stderr.String())
 		var out model.Outcome
 		if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
 			t.Fatal(err)

@@ -86,6 +86,7 @@ func TestClimbInTheLab(t *testing.T) {
 // A copy runs between the hosts: it is left alone, and judged.
 func TestClimbLeavesOthersTheLink(t *testing.T) {
 	labtest.Long(t)
+	t.Parallel()
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		u := newLabUser(t, 0)
@@ -146,6 +147,7 @@ func TestClimbLeavesOthersTheLink(t *testing.T) {
 // holds a busy machine back, that is among the causes, and that hop is named.
 func TestClimbNamesTheNarrowHop(t *testing.T) {
 	labtest.Long(t)
+	t.Parallel()
 	needRoot(t)
 	file := filepath.Join(t.TempDir(), "chain.yaml")
 	narrow := strings.NewReplacer("mtu: 1500", "mtu: 576", "1Gbit/s", "100Mbit/s").Replace(twoRouters)

@@ -16,6 +16,7 @@ const receiveLimits = "/proc/sys/net/ipv4/tcp_rmem"
 // back by one undo.
 func TestFixInTheLab(t *testing.T) {
 	labtest.Long(t)
+	t.Parallel() // its proof waits for run after run, and a window is a tenth of the rate beside anything
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		u := newLabUser(t, 0)

@@ -64,6 +64,7 @@ func role(ctx context.Context, name string, args []string) error {
 // machine, a congestion control that nobody has, and an agent that is killed.
 // Nothing here is changed: the factors are of the load.
 func TestRealAgents(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +160,11 @@ func twoNamespaces(t *testing.T) [2]namespace {
 	for i := range both {
 		// A sysfs of its own: what it shows of interfaces is of the namespace it was
 		// mounted in.
-		hold := exec.Command("unshare", "-n", "-m", "sh", "-c", "mount -t sysfs sysfs /sys && echo up && exec sleep 120")
+		hold := exec.Command("unshare", "-n", "-m", "sh", "-c", "mount -t sysfs sysfs /sys && echo up && exec cat")
+		end, err := hold.StdinPipe() // it lives until this is closed, by us or by our end
+		if err != nil {
+			t.Fatal(err)
+		}
 		out, err := hold.StdoutPipe()
 		if err == nil {
 			err = hold.Start()
@@ -167,7 +172,7 @@ func twoNamespaces(t *testing.T) [2]namespace {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = hold.Process.Kill(); _ = hold.Wait() }) // with it goes the namespace
+		t.Cleanup(func() { _ = end.Close(); _ = hold.Wait() }) // with it goes the namespace
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "up\n" {
 			t.Fatalf("make a namespace: %q, %v", line, err)
 		}
@@ -185,6 +190,7 @@ func twoNamespaces(t *testing.T) [2]namespace {
 // changed through the journals of their agents, each with its dead-man, seen on the
 // connections, and put back.
 func TestRealSettings(t *testing.T) {
+	t.Parallel()
 	nets := twoNamespaces(t)
 	self, err := os.Executable()
 	if err != nil {

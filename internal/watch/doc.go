@@ -1,9 +1,9 @@
-// Package watch turns the samples of one or two hosts into a picture that goes on: what a path
-// carries now, what share of its ceiling that is, what holds it back, and when that changed. A
-// Window keeps the last seconds, Steady decides when another verdict takes the place of the one
-// that is shown, a Picture is what people and programs see of one moment.
+// Package watch turns the samples of one or two hosts into a live picture of the path between
+// them: what it carries now, what share of its ceiling that is, what limits it, and when that
+// changed. A Window keeps the samples of the last seconds. Steady decides when a new verdict
+// replaces the one that is shown. A Picture is what people and programs see at one moment.
 //
-// It refuses to show what is old as if it were new, to draw an idle path as a slow one, and to
-// name a limiter that the verdict itself does not stand by: "cannot tell" is a state of its own.
-// It reads no clock and no host: samples and times are handed in.
+// The package never shows old data as new and never draws an idle path as a slow one. It names a
+// limiter only if the verdict is certain enough; otherwise the state is "cannot tell". It reads no
+// clock and no host: the caller passes in samples and times.
 package watch

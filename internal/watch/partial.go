@@ -9,26 +9,28 @@ import (
 	"linerate/internal/model"
 )
 
-// Samples of a host that nobody looks at tell of its cores and queues in turns (model.Sample.Partial).
-// What one of them does not tell is then known from another, which was taken at another time.
+// While nobody looks at a host, each of its samples has the counters of some of its cores and queues
+// only, and the next sample those of the next ones (model.Sample.Partial): that takes fewer bytes.
+// The two readings that a rate is computed from then come from samples that lie further apart.
 
-// told is what samples tell of something, first and last.
-type told[T any] struct {
+// readings are two readings of one counter, and when they were taken; twice: there are two.
+type readings[T any] struct {
 	first, last T
 	from, to    time.Duration
 	twice       bool
 }
 
-// toldOf is what is told last of each core, say, and first of what is told within a span before that;
-// where nothing is, what was told last before.
-func toldOf[K comparable, T any](samples []model.Sample, span time.Duration, list func(model.Sample) []T, key func(T) K) map[K]*told[T] {
-	out := map[K]*told[T]{}
+// readingsOf finds the two readings of each counter, by its key. The last is the newest there is.
+// The first is the oldest that was taken within span before the last; if none was, it is the newest
+// that was taken earlier.
+func readingsOf[K comparable, T any](samples []model.Sample, span time.Duration, list func(model.Sample) []T, key func(T) K) map[K]*readings[T] {
+	out := map[K]*readings[T]{}
 	for _, s := range slices.Backward(samples) {
 		for _, x := range list(s) {
 			t := out[key(x)]
 			switch {
 			case t == nil:
-				out[key(x)] = &told[T]{last: x, to: s.At}
+				out[key(x)] = &readings[T]{last: x, to: s.At}
 			case !t.twice || s.At >= t.to-span:
 				t.first, t.from, t.twice = x, s.At, true
 			}
@@ -55,10 +57,10 @@ func partial(samples []model.Sample) bool {
 	return slices.ContainsFunc(samples, func(s model.Sample) bool { return s.Partial })
 }
 
-// coresInTurns are the cores of which something was told twice, each over the time between.
+// coresInTurns are the cores that were read twice, each over the time between its two readings.
 func coresInTurns(samples []model.Sample, span time.Duration) []Core {
 	out := []Core{}
-	for _, t := range toldOf(samples, span, cpusOf, cpuOf) {
+	for _, t := range readingsOf(samples, span, cpusOf, cpuOf) {
 		if t.twice && t.to > t.from {
 			out = append(out, coreOf(t.first, t.last, spanFor(t.to-t.from)))
 		}
@@ -67,7 +69,7 @@ func coresInTurns(samples []model.Sample, span time.Duration) []Core {
 	return out
 }
 
-// whole is a sample with what is told last of each core and queue.
+// whole completes sample s: it gets the reading of each core and queue that comes last in samples.
 func whole(s model.Sample, samples []model.Sample) model.Sample {
 	s.CPUs = newest(samples, cpusOf, cpuOf, func(a, b model.CPUTime) int { return a.CPU - b.CPU })
 	s.Softnet = newest(samples, softnetOf, softnetCPU, func(a, b model.Softnet) int { return a.CPU - b.CPU })
@@ -87,9 +89,10 @@ func newest[K comparable, T any](samples []model.Sample, list func(model.Sample)
 	return slices.SortedFunc(maps.Values(last), order)
 }
 
-// Whole are samples of which the first has what is told first of each core and queue, and the last what
-// is told last: where cores are told in turns, the shares of a core's time are then those between these,
-// and rates of what cores count in packets are too low. The list is the caller's own.
+// Whole returns samples whose first one has the earliest reading of every core and queue, and whose
+// last one has the latest. If samples are partial, the shares of a core's time that follow from these
+// two are right, but rates of packets per core are too low: the readings lie closer together than the
+// samples. The caller may change the returned list.
 func Whole(samples []model.Sample) []model.Sample {
 	if !partial(samples) || len(samples) < 2 {
 		return samples

@@ -8,7 +8,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// Judgement is what one window of a path's samples gave.
+// Judgement is what one window of samples says about a path.
 type Judgement struct {
 	Named
 	Verdict model.Verdict // empty where nothing moved
@@ -16,11 +16,11 @@ type Judgement struct {
 	Ceiling *unit.BitRate
 	Conns   []Conn
 	Why     string
-	// Judged is when the verdict was made, where it is of an earlier window; else zero.
+	// Judged is when the verdict was made if it comes from an earlier window; else zero.
 	Judged time.Time
 }
 
-// Path holds what is shown of one path, and since when.
+// Path holds the state that is shown for one path, and since when.
 type Path struct {
 	Name   string
 	Steady Steady
@@ -28,10 +28,10 @@ type Path struct {
 	since time.Time
 }
 
-// Shown is what is shown of it.
+// Shown is the state that is shown now.
 func (p *Path) Shown() Named { return p.Steady.shown }
 
-// Step takes what a window gave at a time, and returns the picture of it.
+// Step takes the judgement of the newest window, and returns the picture to show.
 func (p *Path) Step(now time.Time, window time.Duration, j Judgement, hosts []Host) Picture {
 	before := p.Steady.shown
 	shown, changed := p.Steady.Next(j.Named)

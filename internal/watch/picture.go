@@ -16,31 +16,31 @@ type Picture struct {
 	V    int       `json:"v"`
 	At   time.Time `json:"at"` // by the controller's clock
 	Path string    `json:"path"`
-	// Shown is the state and since when it is shown; Found is what the last window gave where
-	// that is another, and FoundTimes how many windows in a row gave it.
+	// Shown is the state that is shown, Since when it began to be shown. Found is the state that
+	// the newest window gave, if that differs; FoundTimes is how many windows in a row gave it.
 	Shown      Named     `json:"shown"`
 	Since      time.Time `json:"since"`
 	Found      *Named    `json:"found,omitempty"`
 	FoundTimes int       `json:"found_times,omitempty"`
-	// Window is how much time the verdict looks back on.
+	// Window is the length of the time that the verdict is about.
 	Window  time.Duration `json:"window"`
 	Verdict model.Verdict `json:"verdict"` // of this window; empty where nothing moved
-	// Judged is when the verdict was made, where that is of an earlier window: nobody looks at the
-	// path, whose hosts are then read once a second.
+	// Judged is when the verdict was made, if it comes from an earlier window: while nobody looks at
+	// a path, its hosts are sampled once a second, which is too seldom for a verdict.
 	Judged  time.Time     `json:"judged,omitzero"`
 	Goodput unit.BitRate  `json:"goodput_bps"`
 	Ceiling *unit.BitRate `json:"ceiling_bps"` // null: not known
 	Hosts   []Host        `json:"hosts"`
 	Conns   []Conn        `json:"conns"`
 	Events  []Event       `json:"events,omitempty"` // that came with this picture
-	// Why says what stands in the way of a verdict: no connection, a host that is lost.
+	// Why says why there is no verdict: no connection, a host that cannot be reached.
 	Why string `json:"why,omitempty"`
-	// Covers is the time before At that a picture of history stands for; zero: the picture is of a
-	// live view, and stands for the time since the one before.
+	// Covers is how much time before At a picture from the history stands for. Zero: the picture is
+	// from a live view, and stands for the time since the previous one.
 	Covers time.Duration `json:"-"`
 }
 
-// Event is a change of what is shown, with what it rests on.
+// Event is a change of the state that is shown, with the evidence for it.
 type Event struct {
 	At       time.Time        `json:"at"`
 	Path     string           `json:"path"`
@@ -51,9 +51,9 @@ type Event struct {
 }
 
 // Conn is what one connection did between the oldest and the newest sample of the window. The
-// shares are of the time in which it had something to send: with a full receive window, with a
-// full send buffer, and the rest, in which the path or the congestion window held it back. They
-// are those of the end that sends; null where that end is not watched.
+// shares Window, Buffer and ByPath divide the time in which the connection had data to send: it
+// waited for the receiver's window, for room in the send buffer, or (the rest) for the path or the
+// congestion window. Only the sending end knows them: null if that end is not watched.
 type Conn struct {
 	Host    string         `json:"host"`
 	Local   netip.AddrPort `json:"local"`
@@ -73,32 +73,32 @@ type Conn struct {
 // Host is what one host did in the window.
 type Host struct {
 	Name string `json:"name"`
-	// Heard is when its newest sample came in; Stale tells that the next one is overdue.
+	// Heard is when its newest sample arrived; Stale: the next one is overdue.
 	Heard time.Time `json:"heard"`
 	Stale bool      `json:"stale"`
 	Cores []Core    `json:"cores"`
 	NICs  []NIC     `json:"nics"`
 	Ops   []Op      `json:"requests,omitempty"` // of the mount, share or disk that is watched
-	// Switches are names of the switches that the host is plugged into, where its facts have them.
+	// Switches are the names of the switches that the host is plugged into, as far as known (LLDP).
 	Switches []string `json:"switches,omitempty"`
 	Marks    []Mark   `json:"marks,omitempty"` // what was seen to have changed there since the last picture
-	// Last is the newest sample and Facts the newest facts, for what counts from the start of the
-	// host; nil where there are none.
+	// Last is the newest sample and Facts the newest facts, for metrics that count from the boot of
+	// the host; nil: none yet.
 	Last  *model.Sample `json:"-"`
 	Facts *model.Facts  `json:"-"`
 }
 
-// What a mark is of.
+// The kinds of marks.
 const (
 	MarkTuned  = "tuned"   // linerate changed a setting
 	MarkUndone = "undone"  // and took it back
-	MarkHost   = "changed" // kernel, driver, link, setting or mount is another than 30 seconds before
+	MarkHost   = "changed" // kernel, driver, link, setting or mount differs from 30 seconds before
 	MarkRun    = "run"     // a run of linerate that was kept
 )
 
 // Mark is something that changed on a host, as far as that was seen.
 type Mark struct {
-	At   time.Time `json:"at"` // of tuned and undone when it was done, of changed when it was noticed
+	At   time.Time `json:"at"` // tuned, undone: when it was done; changed: when it was noticed
 	Kind string    `json:"kind"`
 	Host string    `json:"host,omitempty"`
 	What string    `json:"what"` // a setting's id, "kernel", "eth0 speed", …; the command of a run
@@ -106,7 +106,7 @@ type Mark struct {
 	To   string    `json:"to,omitempty"`
 }
 
-// Core is how one core spent its time, in shares of it. What is missing to 1 is idle.
+// Core is how one core spent its time, as shares of 1. The rest was idle.
 type Core struct {
 	CPU     int     `json:"cpu"`
 	User    float64 `json:"user"`
@@ -118,7 +118,7 @@ type Core struct {
 // Busy is the share of the time in which the core did anything.
 func (c Core) Busy() float64 { return c.User + c.System + c.SoftIRQ + c.Steal }
 
-// NIC is what one interface carried and refused, a second.
+// NIC is what one interface carried, and what it dropped or found damaged, per second.
 type NIC struct {
 	Name   string       `json:"name"`
 	In     unit.BitRate `json:"in_bps"`
@@ -126,8 +126,8 @@ type NIC struct {
 	Drops  float64      `json:"drops_per_second"`
 	Errors float64      `json:"errors_per_second"`
 	Pauses *float64     `json:"pause_frames_per_second"` // null: not counted
-	// Of the interface's queueing discipline: what it dropped, and what waits in it by the newest
-	// sample. Null: there is none, or it is not known, as of history.
+	// QdiscDrops is what the interface's queueing discipline dropped per second, Backlog what waits
+	// in it by the newest sample. Null: it has none, or it is not known (the history has neither).
 	QdiscDrops *float64    `json:"qdisc_drops_per_second"`
 	Backlog    *unit.Bytes `json:"qdisc_backlog"`
 }

@@ -10,7 +10,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// span are the oldest and the newest sample of a window, and the time between them.
+// span is the oldest and the newest sample of a window, and the time between them.
 type span struct {
 	first, last model.Sample
 	took        time.Duration
@@ -25,10 +25,10 @@ func spanOf(samples []model.Sample) (span, bool) {
 	return s, s.took > 0
 }
 
-// spanFor is one of which only its length is known.
+// spanFor is a span of which only the length is known.
 func spanFor(took time.Duration) span { return span{took: took} }
 
-// perSecond is by how much a counter rose a second; one that went back was reset and says nothing.
+// perSecond is by how much a counter rose per second; 0 if it fell, since it was reset then.
 func (s span) perSecond(first, last int64) float64 {
 	return float64(max(0, last-first)) / s.took.Seconds()
 }
@@ -41,8 +41,8 @@ func (s span) share(first, last time.Duration) float64 {
 	return min(1, max(0, (last-first).Seconds()/s.took.Seconds()))
 }
 
-// Look is what a host did in a window of its samples, by those and older ones that tell of cores in
-// turns.
+// Look computes what a host did from the samples of a window. If these are partial, older ones
+// supply the earlier reading of some cores.
 func Look(name string, older, samples []model.Sample) Host {
 	h := Host{Name: name, Cores: []Core{}, NICs: []NIC{}}
 	s, ok := spanOf(samples)
@@ -91,8 +91,8 @@ func nics(s span, samples []model.Sample) []NIC {
 	return out
 }
 
-// paused is how many pause frames an interface counted a second, between the first and the last sample
-// that have them: drivers are asked less often than samples are taken. Null: fewer than two have them.
+// paused is how many pause frames an interface counted per second, between the first and the last
+// sample that has them: drivers are asked less often than samples are taken. nil: fewer than two do.
 func paused(samples []model.Sample, dev string) *float64 {
 	var first, last *model.Sample
 	for i := range samples {
@@ -111,7 +111,7 @@ func paused(samples []model.Sample, dev string) *float64 {
 	return &p
 }
 
-// pauseOf are the pause frames of an interface that a sample has; nil: none.
+// pauseOf is the count of pause frames of an interface in a sample; nil: it has none.
 func pauseOf(s model.Sample, dev string) *model.PauseCount {
 	for _, n := range s.NICs {
 		if n.Name == dev {
@@ -121,8 +121,9 @@ func pauseOf(s model.Sample, dev string) *model.PauseCount {
 	return nil
 }
 
-// Newest is the last of some samples, with the pause frames of the last that has them, and where cores
-// are told in turns with what was told of each last, by older samples too; nil: there is none.
+// Newest is the last sample, completed: with the pause frames of the last sample that has them, and, if
+// samples are partial, with the last reading of each core and queue, also from older samples. nil:
+// there is no sample.
 func Newest(older, samples []model.Sample) *model.Sample {
 	if len(samples) == 0 {
 		return nil
@@ -140,7 +141,7 @@ func Newest(older, samples []model.Sample) *model.Sample {
 	return &out
 }
 
-// qdisc is what an interface's queueing discipline dropped a second, and what waits in it.
+// qdisc is what an interface's queueing discipline dropped per second, and what waits in it.
 func qdisc(s span, dev string) (drops *float64, waits *unit.Bytes) {
 	of := func(all []model.QdiscCount) int {
 		return slices.IndexFunc(all, func(q model.QdiscCount) bool { return q.Dev == dev })
@@ -177,8 +178,8 @@ func ops(s span) (out []Op) {
 	return out
 }
 
-// Conns are the connections of a host's window, the one that moved most first. What lies on one
-// that came or went within the window is counted from its first sample to its last.
+// Conns are the connections in a host's window, the busiest first. A connection that began or ended
+// within the window is measured from its first sample to its last.
 func Conns(host string, samples []model.Sample, peer netip.Addr) []Conn {
 	type ends struct{ local, remote netip.AddrPort }
 	type track struct {

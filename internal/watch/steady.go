@@ -2,11 +2,11 @@ package watch
 
 import "linerate/internal/model"
 
-// State is what a path is in, in one word.
+// State is the state of a path, in one word.
 type State string
 
-// The states. A path whose application sends less than it could is Moving with the limiter of
-// the application's: it is not slow.
+// The states. If the application sends less than the path could carry, the state is Moving and the
+// limiter is the application: the path is not slow.
 const (
 	Starting   State = "starting"    // not watched for long enough to judge
 	Moving     State = "moving"      // there is a verdict
@@ -17,10 +17,10 @@ const (
 	Lost       State = "lost"        // the host cannot be reached
 )
 
-// Known tells that it is known what the path carries.
+// Known reports whether it is known what the path carries.
 func (s State) Known() bool { return s == Moving || s == CannotTell || s == Idle || s == Unused }
 
-// Named is a state with what is named in it.
+// Named is a state, and the limiter that it names.
 type Named struct {
 	State   State           `json:"state"`
 	Limiter model.LimiterID `json:"limiter,omitempty"` // of Moving only
@@ -31,7 +31,7 @@ type Named struct {
 // Certain is the least confidence at which a limiter is named; with less the state is CannotTell.
 const Certain = 0.5
 
-// Name is what a verdict on data that moves says.
+// Name turns a verdict on moving data into a state.
 func Name(v model.Verdict) Named {
 	if v.Limiter == model.Undetermined || v.Confidence < Certain {
 		return Named{State: CannotTell}
@@ -39,9 +39,9 @@ func Name(v model.Verdict) Named {
 	return Named{State: Moving, Limiter: v.Limiter, Where: v.Where, Host: v.Host}
 }
 
-// Steady has another state shown only after it was found Hold times in a row: a verdict that
-// flips each second helps nobody. What is known at once (a host is lost, its samples are stale,
-// the first state of all) is shown at once.
+// Steady shows a new state only after Hold windows in a row gave it: a verdict that flips each
+// second helps nobody. A state that is observed and not judged (a host is lost, its samples are
+// stale, the first state of all) is shown at once.
 type Steady struct {
 	Hold int
 
@@ -49,7 +49,7 @@ type Steady struct {
 	times       int
 }
 
-// Next takes what was found now, and returns what is shown, and whether that is another than before.
+// Next takes the state that was found now. It returns the state to show, and whether that is new.
 func (s *Steady) Next(found Named) (shown Named, changed bool) {
 	if found == s.shown {
 		s.times = 0
@@ -65,7 +65,7 @@ func (s *Steady) Next(found Named) (shown Named, changed bool) {
 	return s.shown, true
 }
 
-// Pending is what was found last where that is not shown yet, and how many times in a row.
+// Pending is the state that was found last but is not shown yet, and how many times in a row.
 func (s *Steady) Pending() (Named, int) {
 	if s.times == 0 {
 		return Named{}, 0
@@ -73,11 +73,11 @@ func (s *Steady) Pending() (Named, int) {
 	return s.next, s.times
 }
 
-// atOnce tells that a state is shown without confirmation: it is an observation and no
-// judgement. The state after it is shown at once too, for any tells more.
+// atOnce reports whether a state is shown without confirmation, because it is an observation and
+// not a judgement. The state that follows it is shown at once too, since any state says more.
 func atOnce(n Named) bool {
 	return n.State == "" || n.State == Starting || n.State == Stale || n.State == Lost
 }
 
-// States are all of them.
+// States lists all states.
 func States() []State { return []State{Starting, Moving, CannotTell, Idle, Unused, Stale, Lost} }

@@ -10,8 +10,8 @@ import (
 	"linerate/internal/stat"
 )
 
-// What a turn of a path's rate has to be: the parts before and after it are long enough to have a
-// rate, and the rates differ by a quarter and by far more than either scatters.
+// What counts as a turn of a path's rate: the parts before and after it are long enough to have a
+// rate, and the two rates differ by a quarter and by far more than either varies.
 const (
 	turnBin    = 500 * time.Millisecond
 	turnBefore = 3 // bins
@@ -20,8 +20,9 @@ const (
 	turnSigmas = 4
 )
 
-// Turn is where a window turns into another one: other connections carry its data than before, or the
-// rate changed for good, as Begun and Changed find it. False: it does neither.
+// Turn finds the moment within a window from which on the path behaves differently: other connections
+// carry its data (Begun), or its rate changed for good (Changed). What came before that moment says
+// nothing about the path as it is now. False: there is no such moment.
 func Turn(samples []model.Sample, serves func(netip.Addr) bool) (time.Duration, bool) {
 	begun, other := Begun(samples, serves)
 	if other {
@@ -33,13 +34,13 @@ func Turn(samples []model.Sample, serves func(netip.Addr) bool) (time.Duration, 
 	return begun, other
 }
 
-// minor is the share of what a part of a window moved below which a connection does not count.
+// minor: a connection that moved less than this share of the data does not count.
 const minor = 0.01
 
-// Begun is where the connections to some peers that carry the data now began, if those that carried it
-// before are gone: what these did tells nothing of the others, whose windows and buffers are of their
-// own. False: some of them carried data before, or they began too lately to be judged. Where samples tell
-// of connections in turns their beginning is not seen, and it is false.
+// Begun is when the connections that carry the data now began, if all that carried it before are gone:
+// the old ones had windows and buffers of their own, so they say nothing about the new ones. serves
+// tells which peers count. False: some of the connections carried data before, or they began too
+// recently to be judged, or samples are partial, which do not show when a connection began.
 func Begun(samples []model.Sample, serves func(netip.Addr) bool) (time.Duration, bool) {
 	if len(samples) < 2 || partial(samples) {
 		return 0, false
@@ -65,7 +66,7 @@ func Begun(samples []model.Sample, serves func(netip.Addr) bool) (time.Duration,
 	return at, len(before) > 0
 }
 
-// connKey is what tells a connection from others, also from one that had its ports before it.
+// connKey identifies a connection, also against an earlier one with the same ports.
 type connKey struct {
 	local, remote netip.AddrPort
 	inode         uint32
@@ -73,7 +74,7 @@ type connKey struct {
 
 func keyOf(c model.Conn) connKey { return connKey{c.Local, c.Remote, c.Inode} }
 
-// carriers are the connections to some peers that moved more than a minor share of what samples show.
+// carriers are the connections that moved at least a minor share of the data in samples.
 func carriers(samples []model.Sample, serves func(netip.Addr) bool) map[connKey]bool {
 	first, moved, sum := map[connKey]int64{}, map[connKey]int64{}, int64(0)
 	for _, s := range samples {
@@ -99,11 +100,11 @@ func carriers(samples []model.Sample, serves func(netip.Addr) bool) map[connKey]
 	return out
 }
 
-// Changed is where the rate at which a window's connections to some peers moved data changed for good:
-// what came before tells of another path than the one that is there now, and would keep a fault
-// unnamed until it is outweighed. False: it did not change, or not long enough ago to be judged by
-// what came after. The place is that of the two rates that differ most for their scatter (the
-// likelihood of one step in a mean).
+// Changed is when the rate of a window's connections changed for good. Without it, what came before
+// would keep a new fault unnamed until it makes up most of the window. The moment is the one that
+// splits the window into the two most different rates, measured against their variation (the maximum
+// likelihood of one step in a mean). False: the rate did not change, or so recently that what came
+// after is too short to judge.
 func Changed(samples []model.Sample, serves func(netip.Addr) bool) (time.Duration, bool) {
 	bins, first := binned(samples, serves)
 	best, at := 0.0, 0
@@ -123,7 +124,7 @@ func Changed(samples []model.Sample, serves func(netip.Addr) bool) (time.Duratio
 	return first + time.Duration(at)*turnBin, at > 0
 }
 
-// After are the samples from a time on; they share nothing with the list they come from.
+// After returns the samples from a time on, in a list of its own.
 func After(samples []model.Sample, at time.Duration) []model.Sample {
 	i := slices.IndexFunc(samples, func(s model.Sample) bool { return s.At >= at })
 	if i < 0 {
@@ -132,7 +133,7 @@ func After(samples []model.Sample, at time.Duration) []model.Sample {
 	return slices.Clone(samples[i:])
 }
 
-// binned is what the connections moved in each half second of the window, whole ones only.
+// binned is how many bytes the connections moved in each whole half second of the window.
 func binned(samples []model.Sample, serves func(netip.Addr) bool) (bins []float64, first time.Duration) {
 	if len(samples) < 2 {
 		return nil, 0

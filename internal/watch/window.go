@@ -8,45 +8,44 @@ import (
 	"linerate/internal/model"
 )
 
-// clockSlack is the largest difference between the steps of a host's wall clock and of the time
-// since its agent began that delays explain. Beyond it the wall clock was set.
+// clockSlack: between two samples, the host's wall clock and its agent's own clock should advance
+// equally. If they differ by more than this, somebody set the wall clock; less is delay.
 const clockSlack = time.Second
 
-// closest is how much later than the newest a sample has to be. Where one sampling takes the place of
-// another both send for a moment, and their times since the agent began differ by the milliseconds that
-// each took to begin: the later one may have read the counters first.
+// closest is how much later than the newest sample the next one has to be. When one sampling replaces
+// another, both send for a moment. Each counts time from its own start, so of two samples within some
+// milliseconds it is not known which read the counters first.
 const closest = 20 * time.Millisecond
 
-// drift is by how much two clocks that nobody sets may run apart; crystals are within 100 parts in a
-// million.
+// drift is by how much two clocks may run apart: crystals are within 100 parts in a million each.
 const drift = 200e-6
 
 // Window keeps the newest samples of one host, placed on the controller's clock. The zero value
 // with a Span is ready.
 type Window struct {
 	Span time.Duration
-	// Counters are the names of the SNMP counters that are kept of a sample; nil: all of them. A kernel
-	// has hundreds, which are most of what a sample takes.
+	// Counters names the SNMP counters that are kept from each sample; nil: all. A kernel has hundreds,
+	// which are most of a sample's memory.
 	Counters []string
-	// Jumps is by how much the host's clock was set while it was watched, summed.
+	// Jumps is the sum of the steps by which the host's clock was set while it was watched.
 	Jumps time.Duration
 
 	samples []model.Sample
-	own     []time.Duration // their times since the host's agent began
-	arrived time.Duration   // of the newest
-	base    time.Duration   // what lies between those times and the controller's
-	// older has of samples before those what they tell of cores and queues, as far as others tell of them
-	// in turns, at their own times.
+	own     []time.Duration // their times by the agent's clock, which begins at its start
+	arrived time.Duration   // when the newest arrived
+	base    time.Duration   // add to an agent's time to get the controller's
+	// older are earlier samples, at the agent's times, with their cores and queues only. They are kept
+	// while samples are partial, because they may have the earlier reading of some cores.
 	older []model.Sample
 }
 
-// turnSpans is for how many Spans what was told of a core in turns is remembered.
+// turnSpans is for how many Spans the reading of a core is kept while samples are partial.
 const turnSpans = 6
 
-// Add takes the next sample of the host, that came in at a time of the controller's clock, counted
-// from any beginning that is the same for all hosts. The sample's own time is At, counted from the
-// beginning of its agent by a clock that nobody sets; one that is not later than the newest, or hardly,
-// was seen before, and is left out: false. A sample that was long on its way lies where it was taken.
+// Add takes the next sample of the host. arrived is when it came, by the controller's clock; all hosts
+// share the zero of that clock. The sample's At counts from the start of its agent, by a clock that
+// nobody sets. A sample that is not clearly later than the newest was seen before and is left out:
+// Add returns false. A sample that was delayed on its way is placed at the time at which it was taken.
 func (w *Window) Add(s model.Sample, arrived time.Duration) bool {
 	late := arrived - s.At
 	if n := len(w.samples); n == 0 {
@@ -61,16 +60,16 @@ func (w *Window) Add(s model.Sample, arrived time.Duration) bool {
 		} else if !s.HostAt.IsZero() && wall < closest {
 			return false
 		}
-		if step > w.Span+w.samples[n-1].Next { // what is between was lost: nothing is counted across it
+		if step > w.Span+w.samples[n-1].Next { // samples in between were lost: no rate is computed across the gap
 			w.Clear()
 		}
-		// The quickest sample tells what lies between the clocks: others were delayed on their way.
+		// The sample with the least delay gives the offset of the clocks; others were delayed more.
 		w.base = min(w.base+time.Duration(drift*float64(arrived-w.arrived)), late)
 	}
 	if w.Counters != nil {
 		s.SNMP = some(s.SNMP, w.Counters)
 		if n := len(w.samples); n > 0 && maps.Equal(s.SNMP, w.samples[n-1].SNMP) {
-			s.SNMP = w.samples[n-1].SNMP // of most hosts they stand still
+			s.SNMP = w.samples[n-1].SNMP // on most hosts they seldom change: share the map
 		}
 	}
 	w.samples, w.own, w.arrived = append(w.samples, s), append(w.own, s.At), arrived
@@ -81,7 +80,7 @@ func (w *Window) Add(s model.Sample, arrived time.Duration) bool {
 	return true
 }
 
-// some are those counters that have one of the names; none: nil.
+// some returns the counters that have one of the names; nil: none has.
 func some(counters map[string]int64, names []string) (out map[string]int64) {
 	for _, name := range names {
 		if n, ok := counters[name]; ok {
@@ -94,7 +93,7 @@ func some(counters map[string]int64, names []string) (out map[string]int64) {
 	return out
 }
 
-// forget drops what is older than a time, but for one sample to count from.
+// forget drops the samples before a time, except the last of them, from which the first rate counts.
 func (w *Window) forget(before time.Duration) {
 	n := 0
 	for n+1 < len(w.samples) && w.samples[n+1].At <= before {
@@ -106,14 +105,14 @@ func (w *Window) forget(before time.Duration) {
 	}
 }
 
-// remember keeps of the first n samples, which are to be forgotten, what the others may lack.
+// remember moves the cores and queues of the first n samples, which are about to go, to older.
 func (w *Window) remember(n int) {
 	if !partial(w.samples) {
 		w.older = nil
 		return
 	}
 	for i, s := range w.samples[:n] {
-		if !s.Partial { // it tells all, and later
+		if !s.Partial { // it has a later reading of everything
 			w.older = nil
 		}
 		w.older = append(w.older, model.Sample{At: w.own[i], CPUs: s.CPUs, Softnet: s.Softnet, Queues: s.Queues, Partial: s.Partial})
@@ -123,12 +122,12 @@ func (w *Window) remember(n int) {
 	}
 }
 
-// Samples are those that the window keeps, oldest first. The caller may change the list and the
-// times in it, not what the samples point to.
+// Samples returns the samples in the window, oldest first. The caller may change the list and the
+// times in it, but not what the samples point to.
 func (w *Window) Samples() []model.Sample { return slices.Clone(w.samples) }
 
-// Older are samples before those, oldest first, that have nothing but what they tell of cores and
-// queues: that of hosts which tell of them in turns.
+// Older returns samples from before the window, oldest first, with their cores and queues only. It is
+// empty unless the host's samples are partial.
 func (w *Window) Older() []model.Sample {
 	out := slices.Clone(w.older)
 	for i := range out {
@@ -137,8 +136,7 @@ func (w *Window) Older() []model.Sample {
 	return out
 }
 
-// Own are the samples with the times that they came with; Base is what lies between those and the
-// controller's.
+// Own returns the samples with their times by the agent's clock; add Base to get the controller's.
 func (w *Window) Own() []model.Sample {
 	out := slices.Clone(w.samples)
 	for i := range out {
@@ -147,10 +145,10 @@ func (w *Window) Own() []model.Sample {
 	return out
 }
 
-// Base is what lies between the times that samples came with and those of the controller.
+// Base is the offset from the agent's clock to the controller's.
 func (w *Window) Base() time.Duration { return w.base }
 
-// Newest is the newest sample with the time that it came with; there has to be one.
+// Newest is the newest sample with its time by the agent's clock; the window must not be empty.
 func (w *Window) Newest() model.Sample {
 	s := w.samples[len(w.samples)-1]
 	s.At = w.own[len(w.own)-1]
@@ -184,5 +182,5 @@ func (w *Window) Covers() time.Duration {
 	return w.samples[len(w.samples)-1].At - w.samples[0].At
 }
 
-// Clear forgets all samples: after a gap nothing is counted across it.
+// Clear drops all samples, so that no rate is computed across a gap.
 func (w *Window) Clear() { w.samples, w.own, w.older = nil, nil, nil }

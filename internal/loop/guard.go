@@ -154,9 +154,9 @@ func heldBack(all []model.QdiscCount, nic string) (bytes int64) {
 	return bytes
 }
 
-// forgetGone reports whether a connection has ended since the reading before. Nobody knows then
-// what it moved last, which is a tenth of a second's worth and on a busy host more, so that
-// nothing of that time may be called foreign.
+// forgetGone reports whether a connection has ended since the previous reading. What it moved after
+// that reading is not known: a tenth of a second's worth, and more on a busy host. So no traffic of
+// that time may be called foreign.
 func (w *nicWatch) forgetGone(conns []model.Conn) (gone bool) {
 	for k, c := range w.conns {
 		if !slices.ContainsFunc(conns, func(n model.Conn) bool {

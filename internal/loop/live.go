@@ -16,26 +16,26 @@ import (
 	"linerate/internal/watch"
 )
 
-// What a live view goes by, unless told otherwise. Ten seconds are the least in which the
-// detectors see enough of a wide-area path, and the most for which a fault may stay unnamed.
+// The times of a live view, unless the caller sets others. Ten seconds are the shortest window in
+// which the detectors see enough of a wide-area path, and the longest that a fault may go unnamed.
 const (
 	LiveWindow = 10 * time.Second
 	LiveStep   = time.Second
-	// LiveHold is how many windows in a row have to give another state before it is shown.
+	// LiveHold is how many windows in a row have to give a new state before it is shown.
 	LiveHold = 3
-	// least is how much of a window has to be seen before it is judged.
+	// least is how much time a window has to cover before it is judged.
 	least = 3 * time.Second
-	// staleAfter is how long a host may send no sample before what it sent is old, and grace how long
-	// the next one may be late.
+	// staleAfter: a host that has sent no sample for so long is stale; grace is how late the sample may
+	// be that a host has announced.
 	staleAfter = 3 * time.Second
 	grace      = 2 * time.Second
-	// turn is how long one sampling lasts before another takes its place: a host and its
-	// controller keep the samples of one.
+	// turn is how long one sampling lasts before another replaces it. The host and its controller
+	// keep all samples of a sampling in memory until it ends.
 	turn = time.Minute
-	// slowTurn is how long one may last that is read seldom, of which nobody keeps samples.
+	// slowTurn is how long a sampling with seldom samples may last.
 	slowTurn = 10 * time.Minute
-	// refresh is how often the facts of a host are read again, soonest how long after the last time
-	// where a path gives another finding: what changed it may be a setting.
+	// refresh is how often the facts of a host are read again. They are read earlier, but at least
+	// soonest after the last time, if the finding on a path changes: a changed setting may be why.
 	refresh = 30 * time.Second
 	soonest = 5 * time.Second
 )
@@ -44,7 +44,7 @@ const (
 type LiveAgent interface {
 	Watcher
 	measure.Follower
-	// History is what linerate's own journal on the host has.
+	// History returns the entries of linerate's journal on the host.
 	History(ctx context.Context) ([]tune.Entry, error)
 	// HeardPorts are the switch ports that announce themselves to the host by LLDP within a while.
 	HeardPorts(ctx context.Context) ([]model.SwitchPort, error)
@@ -56,21 +56,21 @@ type LiveAgent interface {
 // LiveEnd is one host that is watched.
 type LiveEnd struct {
 	Name string // empty: its own host name
-	Path string // name of the path to its target, where that is judged by this end alone
-	// Addrs are the host's own addresses where several are watched together: data may flow by any.
-	// None: not known, so that all connections of a pair count as theirs.
+	Path string // name of the path to its target, if that is judged from this end alone
+	// Addrs are the host's own addresses, if several hosts are watched together: data may use any.
+	// Empty: not known; then all connections of a pair of hosts count as between these two.
 	Addrs  []netip.Addr
 	Target Target // the connections to watch
-	// Own and Peers, where they are set, take the place of Addrs and of the target's Peers: addresses
-	// of hosts that are reached later become known while others are watched.
+	// Own and Peers, if set, replace Addrs and the target's Peers: the addresses of hosts that are
+	// reached later become known only while others are watched already.
 	Own, Peers func() []netip.Addr
 	// Dial reaches the host, the first time and after it was lost.
 	Dial func(ctx context.Context) (LiveAgent, error)
 }
 
-// Live judges paths over and over while they carry data, without any load, until its context
-// ends. With one end, or where they are apart, each end's path is the one to its target; with
-// several each two of them that have connections to each other are a path.
+// Live judges paths again and again while they carry data, without any load, until its context
+// ends. With one end, or if Apart is set, each end has one path, to its target. Otherwise any two
+// ends that have connections to each other make a path.
 type Live struct {
 	Ends     []LiveEnd
 	Apart    bool
@@ -79,22 +79,24 @@ type Live struct {
 	Step     time.Duration
 	Hold     int
 	Now      func() time.Time
-	// Show gets the picture of each path after each step; its error ends the view.
+	// Show is called after each step with a picture of each path; its error ends the view.
 	Show func([]watch.Picture) error
-	// Looked tells which paths somebody looks at now. The hosts of others are read once a second, and
-	// more often for as long as a verdict takes when there is reason to. nil: all are looked at.
+	// Looked returns the paths that somebody looks at now. The hosts of the other paths are sampled
+	// once a second; if there is a reason to judge such a path anew, they are sampled as often as the
+	// others for as long as a verdict takes. nil: somebody looks at all paths.
 	Looked func() map[string]bool
-	// Queues has what each transmit queue counts in the samples.
+	// Queues: samples have the counters of each transmit queue.
 	Queues bool
-	// Late gets what a path would have been shown as while it was stale, once the samples of that time
-	// have come: pictures in order, of which the first is from before, and each other stands for the
-	// time since the one before it. They have the hosts of which nothing else was shown then. Late is
-	// called beside Show. nil: nobody wants them.
+	// Late is called when the samples of a time in which a path was stale have come after all. It
+	// gets, in order, the pictures that would have been shown then. The first is from just before that
+	// time; each other one stands for the time since the previous one. They contain a host only if
+	// nothing else was shown of it at that time. Late may run at the same time as Show. nil: such
+	// pictures are not made.
 	Late func(run []watch.Picture)
 
 	began   time.Time
 	ends    []*liveEnd
-	ceiling *unit.BitRate // of a recorded run
+	ceiling *unit.BitRate // of a recorded run that is replayed
 	paths   map[[2]int]*watch.Path
 	glances map[[2]int]*glance
 	looked  map[string]bool
@@ -140,7 +142,7 @@ func (l *Live) Run(ctx context.Context) error {
 // elapsed is the time since the view began, by the controller's clock.
 func (l *Live) elapsed() time.Duration { return l.Now().Sub(l.began) }
 
-// look is one picture of each path.
+// look makes one picture of each path.
 func (l *Live) look() []watch.Picture {
 	now := l.Now()
 	var hosts []watch.Host
@@ -272,11 +274,11 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 	return l.judged(key, c, x.Samples, seen)
 }
 
-// has tells whether an address is the host's.
+// has reports whether an address is the host's.
 func (e *liveEnd) has(a netip.Addr) bool { return len(e.Addrs) == 0 || slices.Contains(e.Addrs, a) }
 
-// busiest is that of the host's addresses to which samples of another show most traffic; invalid:
-// there is no connection to any, or its addresses are not known.
+// busiest is the one of the host's addresses to which the samples of another host show most traffic.
+// The invalid address: no connection goes to any of them, or they are not known.
 func (e *liveEnd) busiest(samples []model.Sample) netip.Addr {
 	for _, p := range traffic(samples) {
 		if slices.Contains(e.Addrs, p.addr) {
@@ -286,7 +288,7 @@ func (e *liveEnd) busiest(samples []model.Sample) netip.Addr {
 	return netip.Addr{}
 }
 
-// mirrored leaves of a host's connections those that the other end has seen, too.
+// mirrored removes from a host's samples the connections that the other end does not see as well.
 func mirrored(samples, other []model.Sample) {
 	type ends struct{ local, remote netip.AddrPort }
 	seen := map[ends]bool{}
@@ -316,12 +318,12 @@ func (l *Live) judged(key [2]int, c explain.Case, samples []model.Sample, seen [
 	return watch.Judgement{Named: watch.Name(v), Verdict: v, Goodput: v.Measured, Ceiling: v.Ceiling, Conns: seen}
 }
 
-// serves tells whether an address is of what the target names.
+// serves reports whether an address is one of the target's.
 func (t Target) serves(a netip.Addr) bool {
 	return slices.Contains(t.Peers, a)
 }
 
-// watch is what to sample of a target's connections.
+// watch says what to sample for a target.
 func (t Target) watch() measure.Watch {
 	w := measure.Watch{Addrs: t.Peers, Ports: t.Ports, FindOwners: true, Mount: t.Mount, Share: t.Share, Disk: t.Disk}
 	if t.Control > 0 {
@@ -333,7 +335,7 @@ func (t Target) watch() measure.Watch {
 	return w
 }
 
-// quiet is an end whose connections move nothing.
+// quiet is the judgement of a path on which n connections move nothing.
 func (e *liveEnd) quiet(n int) watch.Judgement {
 	if n == 0 {
 		return watch.Judgement{Named: watch.Named{State: watch.Unused}, Why: "no connection to there"}

@@ -21,7 +21,7 @@ import (
 	"linerate/internal/watch"
 )
 
-// arrival is what comes from a host: a sample, or facts, or the end of the connection to it.
+// arrival is one thing that came from a host: a sample, its facts, switch ports, or the loss of it.
 type arrival struct {
 	at     time.Duration
 	sample *model.Sample
@@ -31,11 +31,11 @@ type arrival struct {
 	lost   error
 }
 
-// mostArrivals is how many samples wait for the view at most: a minute of them.
+// mostArrivals is how many samples may wait for the view to take them: those of a minute.
 const mostArrivals = 600
 
-// arrivals is what came in and was not taken yet. Of too many samples the oldest go: counters only
-// grow, so that the newest have it all.
+// arrivals is the queue of what came from a host. If it holds too many samples, the oldest are
+// dropped: counters only grow, so that the newer samples include what these counted.
 type arrivals struct {
 	mu      sync.Mutex
 	list    []arrival
@@ -64,10 +64,10 @@ func (q *arrivals) take() []arrival {
 	return out
 }
 
-// liveEnd is one host while it is watched. follow fills in, everything else belongs to the view.
+// liveEnd is one host while it is watched. The goroutine of follow writes to in; the view has the rest.
 type liveEnd struct {
 	LiveEnd
-	queues  bool // are counted
+	queues  bool // transmit queues are sampled too
 	in      arrivals
 	done    chan struct{}
 	now     func() time.Duration
@@ -77,27 +77,27 @@ type liveEnd struct {
 	lostAt  time.Duration
 	reached bool
 	every   atomic.Int64  // nanoseconds between two samples
-	paced   chan struct{} // gets a token when every is another
+	paced   chan struct{} // gets a token when every has changed
 	doubted chan struct{} // gets a token when the facts are to be read again
-	wish    time.Duration // how often it should be read from now on; 0: as seldom as any
-	// tuned is the journal as it was with the facts, marks what changed since the last picture.
+	wish    time.Duration // the sampling interval wanted from now on; 0: the slowest
+	// tuned is the journal at the time of facts; marks are the changes since the last picture.
 	tuned   []tune.Entry
 	marks   []watch.Mark
 	heard   []model.SwitchPort // the switch ports that the host is plugged into
 	factsAt time.Duration      // when the facts came in
 	stale   staleness
 	memory  memory
-	asked   uint64 // sum of the addresses that the sampling that runs is of, of follow alone
+	asked   uint64 // sum of the addresses that the running sampling covers; only follow uses it
 	askedAt time.Duration
 }
 
-// The least and the most time between two tries to reach a host that is lost.
+// The shortest and the longest time between two attempts to reach a lost host.
 const (
 	firstWait = time.Second
 	mostWait  = 30 * time.Second
 )
 
-// follow passes on what the host sends until ctx ends, and reaches for it again when it is lost.
+// follow passes on what the host sends, and reaches it again if it is lost, until ctx ends.
 func (e *liveEnd) follow(ctx context.Context) {
 	defer close(e.done)
 	wait := firstWait
@@ -172,14 +172,14 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 	}
 }
 
-// late tells whether an error is of an agent that does not answer in time. It may keep samples for
-// us meanwhile, as one does whose broker is away; if it is gone, its connection ends.
+// late reports whether an error means that the agent did not answer in time. That is no loss: it may
+// keep samples for us, as an agent does while its broker is down. If it is gone, its connection ends.
 func late(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// anew has a sampling take the place of another.
+// anew starts a new sampling and then stops the old one.
 func (e *liveEnd) anew(ctx context.Context, agent LiveAgent, stop func() ([]model.Sample, error)) (func() ([]model.Sample, error), error) {
 	next, err := e.sample(ctx, agent)
 	if err != nil {
@@ -193,32 +193,32 @@ func (e *liveEnd) anew(ctx context.Context, agent LiveAgent, stop func() ([]mode
 
 var errGone = errors.New("the agent ended")
 
-// doubt has the host's facts read again unless they just were.
+// doubt asks for the host's facts to be read again, unless they were read just now.
 func (e *liveEnd) doubt() {
 	if e.facts == nil || e.now()-e.factsAt < soonest {
 		return
 	}
 	select {
 	case e.doubted <- struct{}{}:
-	default: // they are about to be
+	default: // that is asked for already
 	}
 }
 
-// look passes on the host's facts.
+// look reads the host's facts and passes them on.
 func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {
 	f, err := agent.Facts(ctx)
 	if err != nil {
 		return err
 	}
 	tuned, err := agent.History(ctx)
-	if err != nil && ctx.Err() == nil { // it is root's; without it a change is seen in the facts
+	if err != nil && ctx.Err() == nil { // only root may read it; without it the facts show changes
 		tuned = nil
 	}
 	e.in.put(arrival{at: e.now(), facts: f, tuned: tuned})
 	return nil
 }
 
-// asks is what is to be sampled now.
+// asks says what is to be sampled now.
 func (e *liveEnd) asks() measure.Watch {
 	w := e.Target.watch()
 	w.Queues, w.Counters = e.queues, explain.Counters()
@@ -228,14 +228,14 @@ func (e *liveEnd) asks() measure.Watch {
 	return w
 }
 
-// overdue tells that another sampling has to take the place of the one that runs: where a host is read
-// seldom, a sampling begins with more than it sends in many seconds, so that it lasts longer.
+// overdue reports whether the running sampling has to be replaced. A sampling with seldom samples lasts
+// longer, because the first sample of a new one is larger than all that many seconds add.
 func (e *liveEnd) overdue() bool {
 	return time.Duration(e.every.Load()) < slowInterval || e.now()-e.askedAt > slowTurn || e.asked != sum(e.asks().Addrs)
 }
 
-// sum stands for a list of addresses, of which each host of a site is asked for those of all others: the
-// lists themselves would be a list of a thousand for each of a thousand.
+// sum is a hash of a list of addresses, kept instead of the list: with a thousand hosts there are a
+// thousand lists with the addresses of all others.
 func sum(addrs []netip.Addr) uint64 {
 	h := fnv.New64a()
 	for _, a := range addrs {
@@ -245,8 +245,7 @@ func sum(addrs []netip.Addr) uint64 {
 	return h.Sum64()
 }
 
-// sample starts a sampling. While one takes the place of another both send; the view drops what
-// it has seen already.
+// sample starts a sampling. While one replaces another both send; the window drops what it has seen.
 func (e *liveEnd) sample(ctx context.Context, agent LiveAgent) (stop func() ([]model.Sample, error), err error) {
 	w := e.asks()
 	e.asked, e.askedAt = sum(w.Addrs), e.now()
@@ -255,7 +254,7 @@ func (e *liveEnd) sample(ctx context.Context, agent LiveAgent) (stop func() ([]m
 	})
 }
 
-// take adds what came in since the last time.
+// take processes what came since the last call.
 func (e *liveEnd) take() {
 	for _, a := range e.in.take() {
 		e.add(a)
@@ -273,7 +272,7 @@ func (e *liveEnd) add(a arrival) {
 			e.Name = a.facts.Hostname
 			a.facts.Host = e.Name
 		}
-		if e.lost != nil || !e.reached { // what was before the gap does not count with what is after it
+		if e.lost != nil || !e.reached { // no rate is computed across the gap
 			e.window.Clear()
 		}
 		e.lost, e.reached = nil, true
@@ -289,10 +288,10 @@ func (e *liveEnd) add(a arrival) {
 	}
 }
 
-// staleAfter is how long after its newest sample what the end sent is old.
+// staleAfter is how long after its newest sample the end is stale.
 func (e *liveEnd) staleAfter() time.Duration { return max(staleAfter, e.window.Next()+grace) }
 
-// unfit says why the end's window cannot be judged now.
+// unfit reports whether the end's window cannot be judged now, and why.
 func (e *liveEnd) unfit(now time.Duration) (watch.Judgement, bool) {
 	last, any := e.window.Last()
 	switch {
@@ -317,7 +316,7 @@ func (e *liveEnd) host(began time.Time, now time.Duration) watch.Host {
 			h.Switches = append(h.Switches, name)
 		}
 	}
-	for _, m := range e.marks { // the host's clock may be another
+	for _, m := range e.marks { // the host's clock may differ from ours
 		m.At = began.Add(e.factsAt + m.At.Sub(e.facts.Taken))
 		h.Marks = append(h.Marks, m)
 	}

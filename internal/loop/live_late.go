@@ -10,19 +10,19 @@ import (
 	"linerate/internal/watch"
 )
 
-// What is kept of samples that may be needed once others come late.
+// Which samples are kept because they may be needed to judge a stale time once its samples come late.
 const (
-	// lateApart is the least time between two that are kept: of such samples a verdict can be made.
+	// lateApart is the least time between two kept samples; it is short enough for a verdict.
 	lateApart = 190 * time.Millisecond
-	// crowdedApart is that once half of what may be kept is; a path is stale after more than 3 s.
+	// crowdedApart replaces it once half of mostLate is used.
 	crowdedApart = 2 * time.Second
-	// mostLate is how many are kept of all hosts. A sample takes 2 to 5 KB.
+	// mostLate is how many samples are kept in all. Each takes 2 to 5 KB.
 	mostLate = 30_000
-	// mostLatePaths is how many paths wait to be looked at again.
+	// mostLatePaths is how many paths may wait to be judged again.
 	mostLatePaths = 2000
 )
 
-// gap is a stretch of time in which a host, or a path, was shown as stale: after from, up to to.
+// gap is a time in which a host or a path was shown as stale: after from, up to and including to.
 type gap struct{ from, to time.Time }
 
 func (g gap) has(at time.Time) bool { return at.After(g.from) && !at.After(g.to) }
@@ -30,11 +30,11 @@ func (g gap) has(at time.Time) bool { return at.After(g.from) && !at.After(g.to)
 // staleness is the last gap of a host.
 type staleness struct {
 	gap
-	goes bool // on
-	told bool // what the host did meanwhile was handed over, with a path of it
+	goes bool // the gap goes on
+	told bool // what the host did in it was handed over, with one of its paths
 }
 
-// note notes whether a host is stale in a step, the one before which was at before.
+// note records whether a host is stale in this step; before is the time of the previous step.
 func (s *staleness) note(stale bool, before, now time.Time) {
 	if stale && !s.goes {
 		*s = staleness{gap: gap{from: before}}
@@ -44,15 +44,15 @@ func (s *staleness) note(stale bool, before, now time.Time) {
 	}
 }
 
-// memory are samples of a host from before a path of it was stale, while one is.
+// memory keeps samples of a host while one of its paths is stale, from just before that on.
 type memory struct {
 	on, wanted bool
 	samples    []model.Sample // with their own times
-	lacks      bool           // some that it should have
-	all        *int           // how many are kept of all hosts; nil: none ever are
+	lacks      bool           // it ran out of room, so that samples are missing
+	all        *int           // number of samples kept for all hosts; nil: nothing is ever kept
 }
 
-// keep keeps a sample for as long as it may be needed.
+// keep adds a sample if that is on, far enough from the one before, and there is room.
 func (m *memory) keep(s model.Sample) {
 	if !m.on || m.lacks {
 		return
@@ -74,7 +74,7 @@ func (m *memory) keep(s model.Sample) {
 	*m.all++
 }
 
-// giveUp keeps no more, and nothing of what was kept, until no path of the host is stale.
+// giveUp drops all samples and keeps no more of them until no path of the host is stale.
 func (m *memory) giveUp() {
 	if m.on {
 		*m.all -= len(m.samples)
@@ -82,7 +82,7 @@ func (m *memory) giveUp() {
 	}
 }
 
-// turn begins to keep samples with those that are there, or ends it.
+// turn starts keeping samples, beginning with those in the window, or stops it, as wanted.
 func (m *memory) turn(there []model.Sample) {
 	switch {
 	case m.wanted && !m.on:
@@ -97,36 +97,36 @@ func (m *memory) turn(there []model.Sample) {
 	m.wanted = false
 }
 
-// lateness is how a view finds out about times whose samples came late.
+// lateness is the state by which a view judges again a time whose samples came late.
 type lateness struct {
-	before time.Time // of the step before
+	before time.Time // time of the previous step
 	gaps   map[[2]int]*pathGap
 	kept   int // samples of all hosts
 	work   chan latePath
 }
 
-// pathGap is a gap of a path that is not over, with what was known of the path before.
+// pathGap is a gap of a path that goes on, with what was known about the path before it.
 type pathGap struct {
 	gap
 	known glance
 }
 
-// latePath is a path whose samples of a time in which it was stale have come.
+// latePath is a path whose samples from a gap have come.
 type latePath struct {
 	pathGap
 	name string
 	ends []lateEnd
 }
 
-// lateEnd is what is known of an end then.
+// lateEnd is one end of it.
 type lateEnd struct {
 	end     LiveEnd
 	facts   *model.Facts
 	samples []model.Sample // placed on the view's clock
-	stale   gap            // in which what the host did is missing; zero: in none
+	stale   gap            // in which the host's own figures are missing; zero: none is
 }
 
-// beginLate has stretches looked at again in their turn, beside the view.
+// beginLate starts the goroutine that judges gaps again, one after the other, beside the view.
 func (l *Live) beginLate(ctx context.Context) (end func()) {
 	if l.Late == nil {
 		return func() {}
@@ -150,8 +150,8 @@ func (l *Live) beginLate(ctx context.Context) (end func()) {
 	}
 }
 
-// noteLate follows a path: while it is stale its ends' samples are kept, and when it is not any more
-// what came meanwhile is looked at.
+// noteLate follows a path: while it is stale the samples of its ends are kept; when it no longer is,
+// the gap is judged again with the samples that came late.
 func (l *Live) noteLate(key [2]int, j watch.Judgement, now time.Time) {
 	if l.Late == nil || key[0] == key[1] && !l.Apart && len(l.ends) > 1 {
 		return
@@ -172,7 +172,7 @@ func (l *Live) noteLate(key [2]int, j watch.Judgement, now time.Time) {
 		g.to = now
 		l.ends[key[0]].memory.wanted, l.ends[key[1]].memory.wanted = true, true
 	case g == nil:
-	case j.State == watch.Lost: // what it had is lost with it
+	case j.State == watch.Lost: // the samples that the host kept are lost too
 		delete(l.late.gaps, key)
 	default:
 		delete(l.late.gaps, key)
@@ -180,7 +180,7 @@ func (l *Live) noteLate(key [2]int, j watch.Judgement, now time.Time) {
 	}
 }
 
-// handOver has a path looked at again. If too many wait, its time stays as it was shown.
+// handOver queues a path to be judged again. If too many wait, the gap stays as it was shown.
 func (l *Live) handOver(key [2]int, g pathGap) {
 	p := latePath{pathGap: g, name: l.paths[key].Name}
 	for _, i := range slices.Compact([]int{key[0], key[1]}) {
@@ -204,7 +204,7 @@ func (l *Live) handOver(key [2]int, g pathGap) {
 	}
 }
 
-// endLate ends a step: who is an end of a stale path keeps samples from now on, and nobody else.
+// endLate ends a step: the ends of stale paths keep samples from now on, all others stop.
 func (l *Live) endLate(now time.Time) {
 	if l.Late == nil {
 		return
@@ -215,9 +215,10 @@ func (l *Live) endLate(now time.Time) {
 	}
 }
 
-// again shows a path as the view would have shown it with the samples in time. What is handed over
-// are its pictures without a break between them; the first is from when the path was still shown, or
-// after such a break, and the others stand for the time since the one before them.
+// again replays a gap of a path as the view would have shown it had the samples come in time, and hands
+// the pictures to Late. Each call of Late gets pictures without a break between them. The first one
+// is from the moment before the gap, or after a break; each other stands for the time since the
+// previous one.
 func (l *Live) again(p latePath) {
 	at := p.from
 	v := &Live{Apart: len(p.ends) == 1, LineRate: l.LineRate, Window: l.Window, Step: l.Step, Hold: l.Hold,
@@ -264,8 +265,8 @@ func (l *Live) again(p latePath) {
 	}
 }
 
-// pictureOf is the picture of a path in this step, with the hosts of which it is missing; false: it is
-// not known what the path did.
+// pictureOf is the picture of a path in this step, with those hosts whose figures are missing at this
+// time. False: it is still not known what the path did.
 func (l *Live) pictureOf(p latePath) (watch.Picture, bool) {
 	for _, q := range l.look() {
 		if q.Path != p.name || !q.Shown.State.Known() {

@@ -7,8 +7,8 @@ import (
 	"linerate/internal/watch"
 )
 
-// changes are what differs between two readings of a host: what linerate's journal has anew, and
-// what else is another. A fact that could not be read one of the two times is no change.
+// changes lists the differences between two readings of a host: new entries of linerate's journal,
+// and facts that have changed. A fact that could not be read one of the two times is no change.
 func changes(name string, before, after *model.Facts, journal, now []tune.Entry) (out []watch.Mark) {
 	ours := map[string]bool{}
 	old := map[int]tune.Entry{}

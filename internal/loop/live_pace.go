@@ -7,41 +7,41 @@ import (
 	"linerate/internal/watch"
 )
 
-// How hosts are read whose paths nobody looks at. A verdict is made from samples of 100 ms alone: once
-// a second shows that something is another than it was, and not what.
+// How often hosts are sampled whose paths nobody looks at. A verdict needs samples 100 ms apart. Samples
+// one second apart show that something has changed, but not what.
 const (
 	slowInterval = time.Second
-	lookApart    = time.Minute     // between two looks, the least
-	lookAgain    = 5 * time.Minute // the most, where data moves
-	mostLooks    = 32              // paths at once
-	// slowJudging is how often slow samples are judged: a verdict on them is never shown, and of a
-	// thousand hosts verdicts are most of the work.
+	lookApart    = time.Minute     // least time between two close looks at a path
+	lookAgain    = 5 * time.Minute // longest time without one, if data moves
+	mostLooks    = 32              // paths that are looked at closely at once
+	// slowJudging is how often slow samples are judged. Such a verdict only serves to notice a change
+	// and is never shown; with a thousand hosts, verdicts are most of the work.
 	slowJudging = 3 * time.Second
-	// A window of more than closely samples a second can be judged; one of more than slowly has some
-	// of the quicker reading in it.
+	// A window with at least closely samples per second can be judged; one with more than slowly
+	// contains some of the frequent samples.
 	closely = 4.0
 	slowly  = 1.5
 )
 
-// glance is what is known of a path from when it was looked at closely.
+// glance is what the last close look at a path found.
 type glance struct {
 	known watch.Judgement
 	has   bool
 	at    time.Time
 	when  time.Duration
-	until time.Duration // it is looked at closely up to then
-	// longer tells that this is longer than usual, since it could not be told what it is.
+	until time.Duration // the present close look ends then
+	// longer: this look was prolonged once, since its verdict was "cannot tell".
 	longer bool
-	// after is what the slow samples said first after that, other how often in a row they said
-	// something else since.
+	// after is the first state that slow samples gave after that look; other is how often in a row
+	// they have given a different state, or another goodput, since.
 	after *watch.Named
 	other int
-	// judged is when slow samples were judged last; passed: they were not in this step.
+	// judged is when slow samples were last judged; passed: they were not judged in this step.
 	judged time.Duration
 	passed bool
 }
 
-// slowest is how often hosts are read that nobody looks at.
+// slowest is the interval between samples of hosts that nobody looks at.
 func (l *Live) slowest() time.Duration {
 	if l.Looked == nil {
 		return sampleInterval
@@ -49,7 +49,7 @@ func (l *Live) slowest() time.Duration {
 	return slowInterval
 }
 
-// passes tells that a path is not judged in this step, since what would be found is not shown.
+// passes reports whether this step skips the judgement of a path, since it would not be shown.
 func (l *Live) passes(key [2]int) bool {
 	g := l.glances[key]
 	if l.Looked == nil || g == nil {
@@ -64,13 +64,13 @@ func (l *Live) passes(key [2]int) bool {
 	return true
 }
 
-// densities are how many samples a second the windows of a path's ends have, the least and the most.
+// densities are the samples per second in the windows of a path's two ends: the lower and the higher.
 func (l *Live) densities(key [2]int) (least, most float64) {
 	a, b := l.ends[key[0]].density(), l.ends[key[1]].density()
 	return min(a, b), max(a, b)
 }
 
-// settle decides what a judgement is worth, and how often the path's hosts are read from now on.
+// settle decides which judgement is shown, and how often the path's hosts are sampled from now on.
 func (l *Live) settle(key [2]int, p *watch.Path, j watch.Judgement) watch.Judgement {
 	if l.Looked == nil {
 		return j
@@ -85,7 +85,7 @@ func (l *Live) settle(key [2]int, p *watch.Path, j watch.Judgement) watch.Judgem
 	least, most := l.densities(key)
 	switch {
 	case j.State != watch.Moving && j.State != watch.CannotTell:
-		*g = glance{} // what comes after it is something new
+		*g = glance{} // the next data are a new transfer
 	case least >= closely:
 		*g = glance{known: j, has: true, at: l.Now(), when: now, until: g.until, longer: g.longer}
 		if now+l.Step >= g.until && now < g.until && j.State == watch.CannotTell && !g.longer {
@@ -123,13 +123,13 @@ func (g *glance) compare(j watch.Judgement) {
 	}
 }
 
-// due tells that there is reason to look closely.
+// due reports whether there is reason for a close look.
 func (g *glance) due(now time.Duration, hold int) bool {
 	since := now - g.when
 	return !g.has || since > lookAgain || g.other >= hold && since > lookApart
 }
 
-// looks counts the paths that are looked at closely.
+// looks counts the paths that are looked at closely now.
 func (l *Live) looks(now time.Duration) (n int) {
 	for _, g := range l.glances {
 		if now < g.until {
@@ -139,8 +139,8 @@ func (l *Live) looks(now time.Duration) (n int) {
 	return n
 }
 
-// instead is what is said of a path whose samples are too few to judge by: what it was judged to be,
-// or still what is shown.
+// instead is the judgement of a path whose samples are too few: that of the last close look, or, if
+// there was none, the state that is shown already.
 func (g *glance) instead(j watch.Judgement, shown watch.Named) watch.Judgement {
 	if g.has {
 		j.Named, j.Verdict, j.Judged = g.known.Named, g.known.Verdict, g.at
@@ -155,7 +155,7 @@ func (g *glance) instead(j watch.Judgement, shown watch.Named) watch.Judgement {
 	return j
 }
 
-// density is how many samples a second the window has.
+// density is how many samples per second the window has.
 func (e *liveEnd) density() float64 {
 	n, covers := e.window.Len(), e.window.Covers()
 	if n < 2 || covers <= 0 {
@@ -164,7 +164,7 @@ func (e *liveEnd) density() float64 {
 	return float64(n-1) / covers.Seconds()
 }
 
-// pace has the host read as often as is wished for, and forgets the wish.
+// pace sets the interval between the host's samples as wished for in this step.
 func (e *liveEnd) pace(slowest time.Duration) {
 	wish := slowest
 	if e.wish > 0 {
@@ -176,6 +176,6 @@ func (e *liveEnd) pace(slowest time.Duration) {
 	}
 	select {
 	case e.paced <- struct{}{}:
-	default: // it will read the newest
+	default: // a token waits already, and the newest interval is read then
 	}
 }

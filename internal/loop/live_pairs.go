@@ -7,10 +7,11 @@ import (
 	"linerate/internal/watch"
 )
 
-// pairs are the ends that make a path together: two that have a connection to each other, one of which
-// has mounted what is at the other, or of which one is lost and they were a path before. An end that
-// cannot be judged and is in none of them is there for itself, so that it is not passed over. Of
-// hundreds of hosts few know each other.
+// pairs lists the paths, each by its two ends. Two ends make a path if they have a connection to each
+// other, if one has mounted a directory of the other, or if they were a path before and one is lost.
+// An end that cannot be judged and belongs to no path is listed as a pair with itself, so that it is
+// shown. The search goes over connections and not over all pairs, since of hundreds of hosts few are
+// connected to each other.
 func (l *Live) pairs() [][2]int {
 	if len(l.ends) == 2 {
 		return [][2]int{{0, 1}}
@@ -36,7 +37,7 @@ func (l *Live) pairs() [][2]int {
 		}
 		if e.facts != nil {
 			for _, m := range e.facts.Mounts {
-				if a, err := netip.ParseAddr(m.Options["addr"]); err == nil { // not of a network otherwise
+				if a, err := netip.ParseAddr(m.Options["addr"]); err == nil { // other file systems have no addr=
 					join(i, a)
 				}
 			}

@@ -12,19 +12,19 @@ import (
 	"linerate/internal/watch"
 )
 
-// Played is a recorded run, to be shown as a live view would have shown it.
+// Played is a recorded run that is replayed as a live view.
 type Played struct {
 	Run   model.Run
 	Facts map[string]*model.Facts
-	// Ceiling is what the path could carry as the run's own verdict had it; nil: not known. It
-	// counts where no line rate is stated, for a recording does not keep that.
+	// Ceiling is the path's ceiling in the run's own verdict; nil: not known. It is used if no line
+	// rate is stated, because a recording does not keep the rate that was stated then.
 	Ceiling *unit.BitRate
 	// Wait is called between two steps; its error ends the view.
 	Wait func(ctx context.Context, step time.Duration) error
 }
 
-// Replay shows a recorded run: of one host the connections that it had, of two those between them.
-// Ends and Now are not used. Of a run without samples nothing is shown.
+// Replay shows a recorded run: with one host its connections, with two those between them. Ends and
+// Now are not used. If the run has no samples, nothing is shown.
 func (l *Live) Replay(ctx context.Context, r Played) error {
 	at := time.Duration(0)
 	l.paths, l.began, l.ends = map[[2]int]*watch.Path{}, r.Run.Started, nil

@@ -77,7 +77,8 @@ type Loop struct {
 	Now      func() time.Time
 	Progress func(step string)
 	Report   func(v model.Verdict) // called once, when there is a verdict
-	// Lost tells what an emulated path lost of its own accord since the pass began. It may be nil.
+	// Lost returns what an emulated path itself lost, beyond its injected faults, since the pass
+	// began. It may be nil.
 	Lost func(ctx context.Context) []string
 
 	climbs bool // the next limiter is found by removing the current one
@@ -139,7 +140,7 @@ func (l *Loop) Run(ctx context.Context) (*Record, error) {
 	return rec, proveErr
 }
 
-// lost is what the path lost of its own accord, as far as that is told.
+// lost is what an emulated path itself lost; nothing if nobody counts it.
 func (l *Loop) lost(ctx context.Context) []string {
 	if l.Lost == nil {
 		return nil

@@ -19,8 +19,8 @@ import (
 type Target struct {
 	Name  string       // as the user named it
 	Peers []netip.Addr // addresses of the other end; empty for a process
-	// Control is the process on this host that speaks to the watched hosts: what it and its ssh
-	// sessions move is not the paths' traffic. 0: none.
+	// Control is the process on this host that talks to the watched hosts. The traffic of it and of
+	// its ssh sessions is not counted as the path's. 0: none.
 	Control int
 	Ports   []uint16 // ports of the service; empty: any
 	Mount   string   // NFS mount point, for its RPC statistics
@@ -29,7 +29,8 @@ type Target struct {
 	// PID is a process whose connections are watched, with its descendants';
 	// 0 is none. Peers are then servers of the storage it uses.
 	PID int
-	// NoTasks: the host's system shows no threads of a process, so that none is no sign of its end.
+	// NoTasks: the host's system does not show the threads of a process, so that seeing none does not
+	// mean that the process has ended.
 	NoTasks bool
 	// Without is the message if there is no connection at all; Watch then does not wait for
 	// one. Empty: Watch waits.

@@ -32,21 +32,21 @@ func Path(ctx context.Context, via string, names []host.Name, agents []*host.Cli
 		}
 		return from, to, err
 	}
-	from, _, err = Sender(ctx, names[0], agents[0], to)
+	from, err = sender(ctx, names[0], agents[0], to)
 	return from, to, err
 }
 
-// Sender is a host's address towards a destination, and the facts of the host that say so.
-func Sender(ctx context.Context, n host.Name, agent *host.Client, to netip.Addr) (netip.Addr, *model.Facts, error) {
+// sender is a host's address towards a destination, as its facts say.
+func sender(ctx context.Context, n host.Name, agent *host.Client, to netip.Addr) (netip.Addr, error) {
 	f, err := agent.Facts(ctx)
 	if err != nil {
-		return netip.Addr{}, nil, fmt.Errorf("look at %s: %w", n, err)
+		return netip.Addr{}, fmt.Errorf("look at %s: %w", n, err)
 	}
 	from, err := Source(f, to)
 	if err != nil {
-		return from, f, fmt.Errorf("find the data path from %s: %w", n, err)
+		return from, fmt.Errorf("find the data path from %s: %w", n, err)
 	}
-	return from, f, nil
+	return from, nil
 }
 
 // Receiver is the data address of a host: via where it is not empty, else the

@@ -15,7 +15,6 @@ import (
 	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/host"
-	"linerate/internal/model"
 	"linerate/internal/move"
 	"linerate/internal/move/mover"
 	"linerate/internal/move/wire"
@@ -96,7 +95,6 @@ type side struct {
 	// device is the number of the block device that it reads or writes.
 	device string
 	addr   netip.Addr
-	facts  *model.Facts    // nil: nobody has looked yet
 	meets  netip.AddrPort  // where it listens; not valid: it does not yet
 	work   chan mover.Work // the last that it told; room for one
 	last   mover.Work

@@ -3,6 +3,7 @@ package copy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 
 	"golang.org/x/sync/errgroup"
@@ -29,7 +30,10 @@ func (b *between) meetingPoint(ctx context.Context) (err error) {
 func (b *between) path(ctx context.Context) (err error) {
 	dialler, listener := b.roles()
 	if !dialler.addr.IsValid() {
-		dialler.addr, dialler.facts, err = reach.Sender(ctx, dialler.name, dialler.agent, listener.addr)
+		// Not from its facts: to read them takes a good part of a short copy.
+		if dialler.addr, err = dialler.agent.SourceTo(ctx, listener.addr); err != nil {
+			err = fmt.Errorf("find the data path from %s: %w", dialler.name, err)
+		}
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package copy
 import (
 	"context"
 	"sync"
+	"time"
 
 	"linerate/internal/measure"
 	"linerate/internal/model"
@@ -17,12 +18,7 @@ func (b *between) watch(ctx context.Context) {
 		return
 	}
 	b.seen = newWatched(b.env.Now)
-	var looked sync.WaitGroup
 	for i, s := range []*side{b.from, b.to} {
-		other := b.to
-		if i == 1 {
-			other = b.from
-		}
 		of := measure.Watch{OwnedBy: []int{s.m.PID()}, PIDs: []int{s.m.PID()}}
 		if b.o.Far.ThroughSSH { // its connections are with this process
 			of.OwnedBy = nil
@@ -31,13 +27,30 @@ func (b *between) watch(ctx context.Context) {
 			of.Serves = &measure.Serving{Disk: s.device}
 		}
 		b.seen.follow(ctx, i, s.agent, of)
-		b.seen.known(i, s.as, s.facts, other.addr)
-		if s.facts != nil {
-			continue
+		b.seen.known(i, s.as, nil, b.other(s).addr)
+	}
+	over := make(chan struct{})
+	b.seen.mu.Lock()
+	b.seen.stop = append(b.seen.stop, func() { close(over) })
+	b.seen.mu.Unlock()
+	go func() {
+		defer close(b.seen.looked)
+		select {
+		case <-time.After(shortest):
+			b.look(ctx)
+		case <-over: // nothing is judged
 		}
-		looked.Go(func() { // what is read slowly must not delay the copy
+	}()
+	b.closers = append(b.closers, b.seen.close)
+}
+
+// look reads what both ends are, for the verdict: a copy that gets none is spared it.
+func (b *between) look(ctx context.Context) {
+	var looked sync.WaitGroup
+	for i, s := range []*side{b.from, b.to} {
+		looked.Go(func() {
 			if f, err := s.agent.Facts(ctx); err == nil {
-				b.seen.known(i, s.as, f, other.addr)
+				b.seen.known(i, s.as, f, b.other(s).addr)
 			}
 		})
 	}
@@ -47,8 +60,15 @@ func (b *between) watch(ctx context.Context) {
 		b.seen.line = line
 		b.seen.mu.Unlock()
 	})
-	go func() { looked.Wait(); close(b.seen.looked) }()
-	b.closers = append(b.closers, b.seen.close)
+	looked.Wait()
+}
+
+// other is the end that is not s.
+func (b *between) other(s *side) *side {
+	if s == b.from {
+		return b.to
+	}
+	return b.from
 }
 
 // counted is what an end told as a sample has it.

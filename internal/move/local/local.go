@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -259,16 +258,16 @@ func (e *engine) pack(ctx context.Context, f move.SourceFile, small []byte) erro
 
 // cloner is a SinkFile that can have its data from the file system.
 type cloner interface {
-	Clone(ctx context.Context, src *os.File) (bool, error)
+	Clone(ctx context.Context, src int) (bool, error)
 }
 
 // data moves the blocks of a file and gives its root.
 func (e *engine) data(ctx context.Context, f move.SourceFile, sink move.SinkFile, have move.Have) (move.Hash, error) {
 	size := f.Entry().Size
-	from, ok := f.(interface{ File() *os.File })
+	from, ok := f.(interface{ FD() int })
 	to, can := sink.(cloner)
 	if e.o.Clone && e.o.Verify != move.Full && ok && can && len(have.Leaves) == 0 {
-		if done, err := to.Clone(ctx, from.File()); done || err != nil {
+		if done, err := to.Clone(ctx, from.FD()); done || err != nil {
 			return move.Root(size, slices.Values([]move.Leaf(nil))), err
 		}
 	}

@@ -86,6 +86,7 @@ func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 		m.dst, m.ends = s, append(m.ends, s)
 		return as, "", nil
 	}
+	plainModes()
 	m.isNew = !c.One && route.New(root, move.Strings(c.Whole))
 	p, err := place.Open(root, place.Options{Verify: m.task.verify(), Direct: !m.task.Buffered, Setuid: m.task.Setuid, Plan: m.task.Do == Planning}, m.report)
 	if err != nil {

@@ -3,7 +3,6 @@ package place
 import (
 	"context"
 	"errors"
-	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -13,8 +12,8 @@ import (
 // Clone has the file system give the file the data of src, without a byte of them passing
 // through here: shared with it (FICLONE), or copied by the server of a mount of both
 // (copy_file_range). False: it cannot, and nothing was written.
-func (f *file) Clone(ctx context.Context, src *os.File) (bool, error) {
-	if unix.IoctlFileClone(f.fd, int(src.Fd())) == nil {
+func (f *file) Clone(ctx context.Context, src int) (bool, error) {
+	if unix.IoctlFileClone(f.fd, src) == nil {
 		var st unix.Stat_t
 		if err := unix.Fstat(f.fd, &st); err != nil {
 			return false, err
@@ -25,7 +24,7 @@ func (f *file) Clone(ctx context.Context, src *os.File) (bool, error) {
 		f.cloned()
 		return true, nil
 	}
-	if !serverCopies(f.fd, int(src.Fd())) {
+	if !serverCopies(f.fd, src) {
 		return false, nil
 	}
 	for at := int64(0); at < f.e.Size; {
@@ -33,7 +32,7 @@ func (f *file) Clone(ctx context.Context, src *os.File) (bool, error) {
 			return false, err
 		}
 		from, to := at, at
-		n, err := unix.CopyFileRange(int(src.Fd()), &from, f.fd, &to, int(min(f.e.Size-at, 64<<20)), 0)
+		n, err := unix.CopyFileRange(src, &from, f.fd, &to, int(min(f.e.Size-at, 64<<20)), 0)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}

@@ -21,6 +21,9 @@ func (p *Place) describe(fd int, e *move.Entry) { p.describeIn(fd, e, nil) }
 // What is known without asking is not asked, and what is right is not set: on a mount each
 // takes a round trip.
 func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
+	if made != nil && made.hands.Load() == handsNothing && len(e.Xattrs) == 0 && p.ours(e) && p.onlyTimed(fd, e) {
+		return
+	}
 	proc := fmt.Sprintf("/proc/self/fd/%d", fd)
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -52,11 +55,32 @@ func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
 			why[1] = unix.Chmod(proc, mode)
 		}
 	}
-	ts := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Sec: e.Mtime.Sec, Nsec: e.Mtime.Nsec}}
-	if why[2] = unix.UtimesNanoAt(fd, "", ts, unix.AT_EMPTY_PATH); errors.Is(why[2], unix.EINVAL) || errors.Is(why[2], unix.ENOENT) {
-		why[2] = unix.UtimesNanoAt(unix.AT_FDCWD, proc, ts, 0) // before Linux 5.8
+	if why[2] = timed(fd, e); errors.Is(why[2], unix.EINVAL) || errors.Is(why[2], unix.ENOENT) {
+		why[2] = unix.UtimesNanoAt(unix.AT_FDCWD, proc, times(e), 0) // before Linux 5.8
 	}
 	p.compare(fd, e, mode, why)
+}
+
+// ours tells whether an entry belongs to this process's user and group, as what it makes does.
+func (p *Place) ours(e *move.Entry) bool { return e.UID == p.uid && e.GID == p.gid }
+
+// onlyTimed gives a file that was just made its time, and tells whether that is all that it needed.
+func (p *Place) onlyTimed(fd int, e *move.Entry) bool {
+	var st unix.Stat_t
+	if timed(fd, e) != nil || unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return false
+	}
+	return st.Uid == e.UID && st.Gid == e.GID && st.Mode&0o7777 == e.Mode && st.Mtim.Sec == e.Mtime.Sec && st.Mtim.Nsec == e.Mtime.Nsec
+}
+
+// timed sets the time of a descriptor.
+func timed(fd int, e *move.Entry) error {
+	return unix.UtimesNanoAt(fd, "", times(e), unix.AT_EMPTY_PATH)
+}
+
+// times are those of an entry as utimensat takes them: of access, which stays, and of change.
+func times(e *move.Entry) []unix.Timespec {
+	return []unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Sec: e.Mtime.Sec, Nsec: e.Mtime.Nsec}}
 }
 
 // compare reads metadata back: what a file system took without an error it need not keep.

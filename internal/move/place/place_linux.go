@@ -22,6 +22,8 @@ type Place struct {
 	report *move.Report
 	root   int // -1: absent, in a plan
 	probed bool
+	uid    uint32 // of what this process makes
+	gid    uint32
 
 	journal  *memory // nil: in a plan
 	unlocked bool
@@ -68,7 +70,8 @@ const cachedDirs = 256
 
 // Open opens the directory root, which is the user's own path: links in it are followed.
 func Open(root string, o Options, r *move.Report) (*Place, error) {
-	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*fileSystem{}, fresh: map[string]bool{}, temps: map[string]bool{}}
+	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*fileSystem{}, fresh: map[string]bool{}, temps: map[string]bool{},
+		uid: uint32(unix.Geteuid()), gid: uint32(unix.Getegid())}
 	if o.Run == "" {
 		p.o.Run = strings.ToLower(rand.Text()[:8])
 	}

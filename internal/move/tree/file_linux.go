@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,9 +19,10 @@ import (
 type file struct {
 	t      *Tree
 	e      *move.Entry
-	f      *os.File
-	direct *os.File // the same past the page cache, nil: not had
+	fd     handle
+	direct handle // the same past the page cache
 	past   atomic.Bool
+	passes bool      // the cache keeps nothing of it, though it is read through the cache
 	joined sync.Once // a block with more extents than one may have was reported
 }
 
@@ -37,7 +37,8 @@ func (t *Tree) Open(ctx context.Context, e *move.Entry) (move.SourceFile, error)
 	if err != nil {
 		return nil, err
 	}
-	out := &file{t: t, f: os.NewFile(uintptr(fd), e.Path)}
+	out := &file{t: t}
+	out.fd.hold(fd)
 	if out.e, err = settled(ctx, fd); err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
@@ -57,14 +58,16 @@ func (t *Tree) Open(ctx context.Context, e *move.Entry) (move.SourceFile, error)
 	}
 	if t.o.Direct && (out.e.Size >= directFrom || t.o.Cold) {
 		if fd, err := beneath.Open(w.fd, rel, unix.O_RDONLY|unix.O_DIRECT, 0); err == nil {
-			out.direct = os.NewFile(uintptr(fd), e.Path)
+			out.direct.hold(fd)
 			if same, err := statEntry(fd, ""); err != nil || same.Node != out.e.Node {
 				return nil, errors.Join(move.ErrChanged, err, out.Close())
 			}
 			out.past.Store(true)
 		}
 	}
-	if out.direct == nil && out.e.Size > move.PackSize {
+	cached := !out.past.Load()
+	out.passes = cached && t.o.Direct && out.e.Size >= directFrom
+	if cached && out.e.Size > move.PackSize {
 		_ = unix.Fadvise(fd, 0, 0, unix.FADV_SEQUENTIAL) // advice
 	}
 	return out, nil
@@ -97,8 +100,8 @@ func settled(ctx context.Context, fd int) (*move.Entry, error) {
 // Entry implements move.SourceFile.
 func (f *file) Entry() *move.Entry { return f.e }
 
-// File is the open file, for those who can have its data without reading them.
-func (f *file) File() *os.File { return f.f }
+// FD is the open file until it is closed, for those who can have its data without reading them.
+func (f *file) FD() int { return f.fd.fd }
 
 // all tells whether the whole range counts: nothing is missing, or it is to be proven.
 func (f *file) all() bool { return !f.e.Sparse || f.t.o.Verify == move.Full }
@@ -111,7 +114,7 @@ func (f *file) Next(index int64) (int64, error) {
 	if f.all() {
 		return index, nil
 	}
-	at, err := f.f.Seek(index*move.BlockSize, unix.SEEK_DATA)
+	at, err := f.fd.seek(index*move.BlockSize, unix.SEEK_DATA)
 	switch {
 	case errors.Is(err, unix.ENXIO) || err == nil && at >= f.e.Size:
 		return 0, io.EOF
@@ -130,7 +133,7 @@ func (f *file) extents(at, end int64) ([]move.Extent, error) {
 	}
 	var out []move.Extent
 	for from := at; from < end; {
-		data, err := f.f.Seek(from, unix.SEEK_DATA)
+		data, err := f.fd.seek(from, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) {
 			break
 		}
@@ -143,7 +146,7 @@ func (f *file) extents(at, end int64) ([]move.Extent, error) {
 		if data >= end {
 			break
 		}
-		hole, err := f.f.Seek(data, unix.SEEK_HOLE)
+		hole, err := f.fd.seek(data, unix.SEEK_HOLE)
 		if err != nil || hole <= data {
 			return nil, errors.Join(move.ErrChanged, err)
 		}
@@ -185,8 +188,8 @@ func (f *file) Read(ctx context.Context, index int64, buf []byte) (move.Block, e
 		}
 		b.Extents, b.Data = extents, buf[:n]
 	}
-	if f.direct == nil && f.e.Size >= directFrom && f.t.o.Direct {
-		_ = unix.Fadvise(int(f.f.Fd()), at, end-at, unix.FADV_DONTNEED) // advice
+	if f.passes {
+		_ = f.fd.use(func(fd int) error { return unix.Fadvise(fd, at, end-at, unix.FADV_DONTNEED) }) // advice
 	}
 	b.Hash = move.Sum(f.t.o.Verify, b.Extents, b.Data)
 	return b, nil
@@ -195,7 +198,7 @@ func (f *file) Read(ctx context.Context, index int64, buf []byte) (move.Block, e
 // readAt fills p, past the cache where p, the offset and the file system allow it.
 func (f *file) readAt(p []byte, at int64) error {
 	if f.past.Load() && len(p)%4096 == 0 && at%4096 == 0 {
-		n, err := f.direct.ReadAt(p, at)
+		n, err := f.direct.readAt(p, at)
 		if err == nil {
 			return nil
 		}
@@ -205,7 +208,7 @@ func (f *file) readAt(p []byte, at int64) error {
 			return fmt.Errorf("read at %d: %w", at, err)
 		}
 	}
-	n, err := f.f.ReadAt(p, at)
+	n, err := f.fd.readAt(p, at)
 	if n == len(p) {
 		return nil
 	}
@@ -218,7 +221,7 @@ func (f *file) readAt(p []byte, at int64) error {
 // Changed implements move.SourceFile. It asks the server of a mount anew.
 func (f *file) Changed() error {
 	var st unix.Statx_t
-	if err := statx(int(f.f.Fd()), "", unix.AT_STATX_FORCE_SYNC, &st); err != nil {
+	if err := f.fd.use(func(fd int) error { return statx(fd, "", unix.AT_STATX_FORCE_SYNC, &st) }); err != nil {
 		return fmt.Errorf("look at it again: %w", err)
 	}
 	if entryOf(&st).Identity() != f.e.Identity() {
@@ -229,9 +232,5 @@ func (f *file) Changed() error {
 
 // Close implements move.SourceFile.
 func (f *file) Close() error {
-	err := f.f.Close()
-	if f.direct != nil {
-		err = errors.Join(err, f.direct.Close())
-	}
-	return err
+	return errors.Join(f.fd.close(), f.direct.close())
 }

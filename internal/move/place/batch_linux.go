@@ -12,16 +12,33 @@ import (
 )
 
 // batch are files that are whole and not yet durable: one syncfs makes all of them so, and
-// then they get their names.
+// then they get their names. That goes on beside the writing of the next ones: while a disk is slow,
+// more of them come together.
 type batch struct {
 	mu    sync.Mutex
 	files []*file
 	bytes int64
-
-	flushing sync.Mutex
+	busy  chan struct{} // closed with the end of the batch that is being made durable; nil: none is
+	err   error         // after which nothing more can be written
 }
 
-// pend adds a file; whoever fills the batch makes it durable, and the next batch waits.
+// take takes the files that wait, for which busy is closed by settled; b.mu is held.
+func (b *batch) take() (files []*file, busy chan struct{}) {
+	files, busy = b.files, make(chan struct{})
+	b.files, b.bytes, b.busy = nil, 0, busy
+	return files, busy
+}
+
+// settled notes that the batch for which busy stands has ended.
+func (b *batch) settled(busy chan struct{}, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = errors.Join(b.err, err)
+	b.busy = nil
+	close(busy)
+}
+
+// pend adds a file. Whoever adds to a full batch waits for the one before.
 func (p *Place) pend(ctx context.Context, f *file) error {
 	var err error
 	if f.d.eachSynced {
@@ -30,29 +47,75 @@ func (p *Place) pend(ctx context.Context, f *file) error {
 	if err = errors.Join(err, f.close()); err != nil {
 		return errors.Join(err, f.Abort(false))
 	}
-	p.batch.mu.Lock()
-	p.batch.files = append(p.batch.files, f)
-	p.batch.bytes += f.e.Size
-	full := len(p.batch.files) >= batchFiles || p.batch.bytes >= batchBytes
-	p.batch.mu.Unlock()
-	if full {
-		return p.flush(ctx)
+	b := &p.batch
+	b.mu.Lock()
+	b.files = append(b.files, f)
+	b.bytes += f.e.Size
+	b.mu.Unlock()
+	for {
+		b.mu.Lock()
+		err, before := b.err, b.busy
+		if err == nil && before == nil && (len(b.files) >= leastFiles || b.bytes >= leastBytes) {
+			files, busy := b.take()
+			// Whole files that are durable get their names, also where the copy ends meanwhile.
+			go func() { b.settled(busy, p.conclude(context.WithoutCancel(ctx), files)) }()
+		}
+		full := len(b.files) >= batchFiles || b.bytes >= batchBytes
+		b.mu.Unlock()
+		if err != nil || !full {
+			return err
+		}
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	return nil
 }
 
-// flush makes the batch durable and gives its files their names. A file that fails is
-// reported by name; an error is one after which nothing more can be written.
+// flush makes all that waits durable and gives it its names.
 func (p *Place) flush(ctx context.Context) error {
-	p.batch.flushing.Lock()
-	defer p.batch.flushing.Unlock()
-	p.batch.mu.Lock()
-	files := p.batch.files
-	p.batch.files, p.batch.bytes = nil, 0
-	p.batch.mu.Unlock()
-	if len(files) == 0 {
-		return nil
+	b := &p.batch
+	for {
+		b.mu.Lock()
+		before, err := b.busy, b.err
+		if before == nil && (err != nil || len(b.files) == 0) {
+			b.mu.Unlock()
+			return err
+		}
+		if before == nil {
+			files, busy := b.take()
+			b.mu.Unlock()
+			err := p.conclude(ctx, files)
+			b.settled(busy, err)
+			return err
+		}
+		b.mu.Unlock()
+		<-before
 	}
+}
+
+// drop removes what still waits, once the batch that is being made durable is.
+func (b *batch) drop() error {
+	b.mu.Lock()
+	before := b.busy
+	b.mu.Unlock()
+	if before != nil {
+		<-before
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var errs []error
+	for _, f := range b.files {
+		errs = append(errs, f.Abort(false))
+	}
+	b.files = nil
+	return errors.Join(errs...)
+}
+
+// conclude makes files durable and gives them their names. A file that fails is reported by name;
+// an error is one after which nothing more can be written.
+func (p *Place) conclude(ctx context.Context, files []*file) error {
 	synced := map[uint64]error{}
 	for _, f := range files {
 		if _, ok := synced[f.d.dev]; !ok {

@@ -34,8 +34,11 @@ type Options struct {
 const (
 	directFrom = 32 << 20 // from here past the cache
 	aloneFrom  = 64 << 20 // from here a file is made durable by itself, below with its batch
-	// After so many files, or so much, a batch is made durable and gets its names. Each time the
-	// disk is waited for; what a kill has sent again is no more than one that is made durable and the next.
+	// From so many files, or so much, a batch is made durable and gets its names, if the one before
+	// is by then: each time the disk is waited for.
+	leastFiles = 1024
+	leastBytes = 16 << 20
+	// No more wait for the one before: what a kill has sent again is that much, twice at most.
 	batchFiles = 8192
 	batchBytes = 128 << 20
 )

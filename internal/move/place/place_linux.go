@@ -113,13 +113,7 @@ func (p *Place) probeFolding() (bool, error) {
 // Close closes the directories, and removes what waits for its name since Finish was not
 // reached.
 func (p *Place) Close() error {
-	var errs []error
-	p.batch.mu.Lock()
-	for _, f := range p.batch.files {
-		errs = append(errs, f.Abort(false))
-	}
-	p.batch.files = nil
-	p.batch.mu.Unlock()
+	errs := []error{p.batch.drop()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	errs = append(errs, p.forgetAll(), p.dirs.Close())

@@ -21,6 +21,7 @@ type written struct {
 	hash    move.Hash
 	extents []move.Extent // none: all of its range is data, or the journal has them
 	durable bool          // the journal has it, or is about to
+	proven  bool          // it was read again
 }
 
 // file is a file that is being written under its temporary name.
@@ -39,6 +40,10 @@ type file struct {
 	syncing sync.Mutex // held while fd is used by who does not write to it
 	// lost is why data that were written may be lost; nil: they are not.
 	lost atomic.Pointer[error]
+	// proving is held while blocks are read again; refuted is the first that was not as written.
+	proving sync.Mutex
+	refuted error
+	shut    atomic.Bool // its descriptors are closed, or about to be
 }
 
 // Put implements move.Sink.
@@ -342,29 +347,28 @@ func (f *file) commit(ctx context.Context) error {
 	return nil
 }
 
-// prove reads what was written again past the cache, if that was asked for.
-func (f *file) prove() error {
-	if f.p.o.Verify != move.Full {
-		return nil
-	}
-	return f.readBack(f.ordered())
-}
-
 // close closes the descriptors. A network file system says here what it could not write.
 func (f *file) close() error {
+	errs := f.closeAll()
+	f.proving.Lock() // nobody reads it any more
+	f.proving.Unlock()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close: %w", f.p.sinkError(err))
+	}
+	return nil
+}
+
+func (f *file) closeAll() (errs []error) {
+	f.shut.Store(true)
 	f.syncing.Lock()
 	defer f.syncing.Unlock()
-	var errs []error
 	for _, fd := range []*int{&f.fd, &f.direct} {
 		if *fd >= 0 {
 			errs = append(errs, unix.Close(*fd))
 			*fd = -1
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close: %w", f.p.sinkError(err))
-	}
-	return nil
+	return errs
 }
 
 // discard closes and removes the temporary file.

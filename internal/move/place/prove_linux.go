@@ -3,11 +3,74 @@ package place
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
 )
+
+// prove reads what was written again past the cache, if that was asked for and was not done before.
+func (f *file) prove() error {
+	if f.p.o.Verify != move.Full {
+		return nil
+	}
+	f.proving.Lock()
+	defer f.proving.Unlock()
+	f.proveAll(f.unproven(false))
+	return f.refuted
+}
+
+// provedAtOnce is how many blocks are read again before it is looked whether the file was given up.
+const provedAtOnce = 16
+
+// proveAhead reads blocks that are durable again, beside the writing of others; f.syncing is held, and
+// the file is open.
+func (f *file) proveAhead() {
+	if f.p.o.Verify != move.Full || !f.proving.TryLock() {
+		return
+	}
+	go func() {
+		defer f.proving.Unlock()
+		for some := range slices.Chunk(f.unproven(true), provedAtOnce) {
+			if f.shut.Load() {
+				return
+			}
+			f.proveAll(some)
+		}
+	}()
+}
+
+// unproven are the blocks that were not read again yet, of the durable ones or of all.
+func (f *file) unproven(durable bool) (list []written) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, w := range f.blocks {
+		if !w.proven && (w.durable || !durable) {
+			list = append(list, w)
+		}
+	}
+	sortBlocks(list)
+	return list
+}
+
+// proveAll reads blocks again, unless one before was not as written; f.proving is held.
+func (f *file) proveAll(list []written) {
+	if f.refuted == nil {
+		f.refuted = f.readBack(list)
+	}
+	if f.refuted != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, w := range list {
+		if now := f.blocks[w.index]; now.hash == w.hash && now.durable == w.durable { // not written once more
+			now.proven = true
+			f.blocks[w.index] = now
+		}
+	}
+}
 
 // readBack reads blocks of a durable file from its target, not from this host's cache, and
 // compares them: with O_DIRECT where the file system has it, else after dropping the cache.

@@ -171,7 +171,7 @@ func (f *file) recall() (ok bool) {
 		return false
 	}
 	for _, x := range was.Blocks {
-		f.blocks[x.Leaf.Index] = written{x.Leaf.Index, x.Leaf.Hash, x.Extents, true}
+		f.blocks[x.Leaf.Index] = written{index: x.Leaf.Index, hash: x.Leaf.Hash, extents: x.Extents, durable: true}
 		n := int64(0)
 		for _, e := range f.extents(x.Leaf.Index, x.Extents) {
 			n += e.Length
@@ -214,7 +214,7 @@ const samples = 4
 func (f *file) sample(was *journal.File) bool {
 	list := make([]written, 0, len(was.Blocks))
 	for _, x := range was.Blocks {
-		list = append(list, written{x.Leaf.Index, x.Leaf.Hash, x.Extents, true})
+		list = append(list, written{index: x.Leaf.Index, hash: x.Leaf.Hash, extents: x.Extents, durable: true})
 	}
 	sortBlocks(list)
 	var some []written
@@ -377,6 +377,7 @@ func (f *file) durable(no uint64) []byte {
 		f.blocks[x.Leaf.Index] = w
 	}
 	f.mu.Unlock()
+	f.proveAhead()
 	return f.p.journal.log.AppendBlocks(nil, no, list)
 }
 

@@ -24,7 +24,7 @@ func TestABlockIsRefusedUnlessItsBoundsAndHashAreRight(t *testing.T) {
 	size := int64(BlockSize + 100)
 	good := Block{Index: 1, Extents: []Extent{{BlockSize, 10}, {BlockSize + 20, 6}}, Data: data}
 	for _, v := range []Verify{Fast, Full} {
-		good.Hash = Sum(v, good.Extents, good.Data)
+		good.Seal(v)
 		if err := good.Check(v, size); err != nil {
 			t.Fatal(err)
 		}
@@ -49,6 +49,10 @@ func TestABlockIsRefusedUnlessItsBoundsAndHashAreRight(t *testing.T) {
 		}
 		b := good
 		b.Hash[0] ^= 1
+		if v == Full {
+			b = good
+			b.Quick[0] ^= 1
+		}
 		var corrupt *CorruptError
 		if err := b.Check(v, size); !errors.As(err, &corrupt) || corrupt.Index != 1 {
 			t.Errorf("a wrong hash gives %v", err)

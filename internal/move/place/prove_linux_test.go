@@ -35,8 +35,10 @@ func proving(t *testing.T, at func(dir, point string)) (f *file, root move.Hash)
 	for i := range int64(blocks) {
 		data[0] = byte(i)
 		x := []move.Extent{{Offset: i * move.BlockSize, Length: move.BlockSize}}
-		leaves = append(leaves, move.Leaf{Index: i, Hash: move.Sum(move.Full, x, data)})
-		if err := to.Write(t.Context(), move.Block{Index: i, Extents: x, Data: data, Hash: leaves[i].Hash}); err != nil {
+		b := move.Block{Index: i, Extents: x, Data: data}
+		b.Seal(move.Full)
+		leaves = append(leaves, move.Leaf{Index: i, Hash: b.Hash})
+		if err := to.Write(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
 	}

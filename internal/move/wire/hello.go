@@ -14,7 +14,7 @@ import (
 // They are no secret and prove nothing: they tell a stranger from a peer, and streams apart.
 const (
 	magic     = "LRCOPY1\n"
-	version   = 2
+	version   = 3
 	helloSize = len(magic) + 2 + 2 + 4 + runSize
 	runSize   = 16
 )

@@ -148,6 +148,7 @@ type blockMessage struct {
 func appendBlock(b []byte, k move.Block) []byte {
 	b = binary.AppendUvarint(b, uint64(k.Index))
 	b = append(b, k.Hash[:]...)
+	b = append(b, k.Quick[:]...)
 	b = binary.AppendUvarint(b, uint64(len(k.Extents)))
 	at := k.Index * move.BlockSize
 	for _, x := range k.Extents {
@@ -160,6 +161,7 @@ func appendBlock(b []byte, k move.Block) []byte {
 // block reads a block but for its data, and says how many bytes those are.
 func (p *parser) block() (k move.Block, data int64) {
 	k = move.Block{Index: int64(p.number(maxBlock)), Hash: p.hash()}
+	copy(k.Quick[:], p.bytes(uint64(len(k.Quick))))
 	n := p.number(move.MaxExtents)
 	if n > uint64(len(p.b)) { // each takes two bytes at least
 		p.bad = true

@@ -87,27 +87,11 @@ func Open(root string, o Options, r *move.Report) (*Place, error) {
 	}
 	p.root = fd
 	if !o.Plan {
-		if p.probed, err = p.probeFolding(); err != nil {
-			return nil, errors.Join(fmt.Errorf("write to target %s: %w", root, err), unix.Close(fd))
-		}
 		if err := p.remember(root); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
 	}
 	return p, nil
-}
-
-// probeFolding tells whether the target takes upper for lower case: file systems that do
-// tell it in too many ways to ask each.
-func (p *Place) probeFolding() (bool, error) {
-	name := ".linerate-" + p.o.Run + "-case"
-	fd, err := unix.Openat(p.root, name, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return false, err
-	}
-	var st unix.Stat_t
-	folds := unix.Fstatat(p.root, strings.ToUpper(name), &st, unix.AT_SYMLINK_NOFOLLOW) == nil
-	return folds, errors.Join(unix.Close(fd), unix.Unlinkat(p.root, name, 0))
 }
 
 // Close closes the directories, and removes what waits for its name since Finish was not

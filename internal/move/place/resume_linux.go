@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,6 +65,9 @@ func (p *Place) remember(root string) error {
 	m := &memory{f: f, earlier: map[string]*journal.File{}, open: map[*file]uint64{}, last: time.Now()}
 	m.appended = sync.NewCond(&m.mu)
 	p.journal = m
+	if p.probed, err = p.probeFolding(); err != nil {
+		return err
+	}
 	st, err := f.Stat()
 	if err != nil {
 		return err
@@ -83,7 +87,18 @@ func (p *Place) remember(root string) error {
 	}
 	// What is still of use is written anew when its file is begun: the old records are
 	// replaced only then, by a journal that begins with them.
-	return m.rewrite(p.o.Run)
+	return m.rewrite(p.o.Run, st.Size() > 0)
+}
+
+// probeFolding tells whether the target takes upper for lower case, by the journal, which is there:
+// file systems that do tell it in too many ways to ask each.
+func (p *Place) probeFolding() (bool, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(p.root, strings.ToUpper(journal.Name), &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
+		return false, nil
+	}
+	return true, err
 }
 
 // lock opens the journal's file and locks it. The one that is locked has to be the one that
@@ -92,7 +107,7 @@ func (p *Place) lock(root string) (*os.File, error) {
 	for range 100 {
 		fd, err := unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 		if err != nil {
-			return nil, fmt.Errorf("open journal: %w", err)
+			return nil, fmt.Errorf("write to target %s: open journal: %w", root, err)
 		}
 		f := os.NewFile(uintptr(fd), journal.Name)
 		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
@@ -116,8 +131,8 @@ func (p *Place) lock(root string) (*os.File, error) {
 }
 
 // rewrite writes a journal that says what the earlier one did, and nothing of files that
-// ended. It takes the old one's place as a whole.
-func (m *memory) rewrite(run string) error {
+// ended. It takes the old one's place as a whole; old: there is one.
+func (m *memory) rewrite(run string, old bool) error {
 	var salt [8]byte
 	_, _ = rand.Read(salt[:]) // never fails
 	var b []byte
@@ -136,8 +151,10 @@ func (m *memory) rewrite(run string) error {
 	if _, err := m.f.WriteAt(b, 0); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
-	if err := errors.Join(m.f.Truncate(int64(len(b))), m.f.Sync()); err != nil {
-		return fmt.Errorf("write journal: %w", err)
+	if old { // a new one is made durable with its first record of data
+		if err := errors.Join(m.f.Truncate(int64(len(b))), m.f.Sync()); err != nil {
+			return fmt.Errorf("write journal: %w", err)
+		}
 	}
 	_, err := m.f.Seek(int64(len(b)), io.SeekStart)
 	return err

@@ -21,8 +21,11 @@ func (p *Place) describe(fd int, e *move.Entry) { p.describeIn(fd, e, nil) }
 // What is known without asking is not asked, and what is right is not set: on a mount each
 // takes a round trip.
 func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
-	if made != nil && made.hands.Load() == handsNothing && len(e.Xattrs) == 0 && p.ours(e) && p.onlyTimed(fd, e) {
-		return
+	if made != nil && made.hands.Load() == handsNothing && !made.needsMore.Load() && len(e.Xattrs) == 0 && p.ours(e) {
+		if p.onlyTimed(fd, e) {
+			return
+		}
+		made.needsMore.Store(true)
 	}
 	proc := fmt.Sprintf("/proc/self/fd/%d", fd)
 	var st unix.Stat_t

@@ -54,6 +54,8 @@ type dir struct {
 	eachSynced bool
 	// hands tells whether it hands attributes down to files that are made in it.
 	hands atomic.Int32
+	// needsMore: a file of ours that was made in it was not as it was made with.
+	needsMore atomic.Bool
 
 	mu    sync.Mutex
 	names map[string]bool // what it holds, where it folds case; nil: not read yet

@@ -349,6 +349,9 @@ func pathLine(p tune.Path) string {
 	}
 	where := strings.Join(parts, " ")
 	rate, rtt := "rate not known", "round trip not known (--to PEER measures it, --rtt states it)"
+	if p.Stated {
+		rtt = "round trip not known (--rtt states it)"
+	}
 	if p.RateBPS != nil {
 		rate = unit.BitRate(*p.RateBPS).String() + inBrackets(p.RateFrom)
 	}

@@ -65,6 +65,8 @@ type Path struct {
 	RTT      *int64   `json:"rtt"`
 	RTTFrom  string   `json:"rtt_from,omitempty"`
 	Streams  int      `json:"streams"`
+	// Stated: linerate cannot measure it from this host.
+	Stated bool `json:"-"`
 }
 
 // RoundTrip is RTT for people; empty: not known.
@@ -109,7 +111,7 @@ type Refusal struct {
 }
 
 func (d *drafted) view() Path {
-	v := Path{Peer: d.path.Peer, Dev: d.path.Dev, RateFrom: d.path.RateFrom, RTTFrom: d.path.RTTFrom, Streams: max(d.path.Streams, 1)}
+	v := Path{Peer: d.path.Peer, Dev: d.path.Dev, RateFrom: d.path.RateFrom, RTTFrom: d.path.RTTFrom, Streams: max(d.path.Streams, 1), Stated: d.foreign != nil}
 	if d.path.Rate > 0 {
 		rate := float64(d.path.Rate)
 		v.RateBPS = &rate

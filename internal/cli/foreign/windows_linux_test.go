@@ -128,7 +128,7 @@ func TestAProfileOnWindows(t *testing.T) {
 	profile := []string{"--profile", "iscsi-initiator", "--dev", "SAN1"}
 	plan := append([]string{"tune", "plan", "winfiler"}, profile...)
 	hasAll(t, h.ran(t, 0, plan...), "No changes: what runs is", "as recommended already: windows.adapter.rss@SAN1, windows.adapter.lso@SAN1", "windows.tcp.chimney = enabled")
-	hasAll(t, h.ran(t, 0, "tune", "plan", "winfiler", "--profile", "iscsi-initiator"), "which interface carries the data is not known", "--dev")
+	hasAll(t, h.ran(t, 0, "tune", "plan", "winfiler", "--profile", "iscsi-initiator"), "which interface carries the data is not known: name the interface with --dev", "round trip not known (--rtt states it)")
 	hasAll(t, h.ran(t, 0, "tune", "apply", "winfiler", "--set", "windows.adapter.rss@SAN1=off"), "1 → 0", "applied: yes")
 	off := h.ran(t, 0, plan...)
 	hasAll(t, off, "1 change", "windows.adapter.rss@SAN1 0 → 1", "DELL 4.2.2", "windows.adapter.lso = on")

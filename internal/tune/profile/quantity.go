@@ -118,14 +118,22 @@ func (v values) quantity(name string) (float64, error) {
 
 func rateOf(s Subject, _ guide.Setting) (float64, string, error) {
 	if s.Path.Rate <= 0 {
-		return 0, "", &UnknownError{"the rate of the path is not known", "name the other end with --to, or state --line-rate"}
+		way := "name the other end with --to, or state --line-rate"
+		if !s.measures() {
+			way = "state --line-rate"
+		}
+		return 0, "", &UnknownError{"the rate of the path is not known", way}
 	}
 	return float64(s.Path.Rate), "rate " + s.Path.Rate.String(), nil
 }
 
 func rttOf(s Subject, _ guide.Setting) (float64, string, error) {
 	if s.Path.RTT <= 0 {
-		return 0, "", &UnknownError{"the round trip is not known, and without it no window is recommended", "--to PEER measures it, --rtt states it"}
+		way := "--to PEER measures it, --rtt states it"
+		if !s.measures() {
+			way = "--rtt states it"
+		}
+		return 0, "", &UnknownError{"the round trip is not known, and without it no window is recommended", way}
 	}
 	return s.Path.RTT.Seconds(), "RTT " + Duration(s.Path.RTT), nil
 }
@@ -202,7 +210,7 @@ func ofNIC(what string, get func(n model.NIC) (int, bool)) func(Subject, guide.S
 	return func(s Subject, _ guide.Setting) (float64, string, error) {
 		n := s.nic()
 		if n == nil {
-			return 0, "", noDevice()
+			return 0, "", s.noDevice()
 		}
 		v, ok := get(*n)
 		if !ok || v <= 0 {
@@ -212,14 +220,21 @@ func ofNIC(what string, get func(n model.NIC) (int, bool)) func(Subject, guide.S
 	}
 }
 
-func noDevice() error {
-	return &UnknownError{"which interface carries the data is not known", "name the other end with --to, or the interface with --dev"}
+func (s Subject) noDevice() error {
+	way := "name the other end with --to, or the interface with --dev"
+	if !s.measures() {
+		way = "name the interface with --dev"
+	}
+	return &UnknownError{"which interface carries the data is not known", way}
 }
+
+// measures tells whether the host can find out the path to another end.
+func (s Subject) measures() bool { return s.system() == "linux" }
 
 func ownRateOf(s Subject, _ guide.Setting) (float64, string, error) {
 	n := s.nic()
 	if n == nil {
-		return 0, "", noDevice()
+		return 0, "", s.noDevice()
 	}
 	rate := rules.PortRate(*n)
 	if rate <= 0 {

@@ -80,7 +80,7 @@ func (s Subject) targets(setting, named string) ([]target, error) {
 func (s Subject) ports(setting string) ([]target, error) {
 	n := s.nic()
 	if n == nil {
-		return nil, noDevice()
+		return nil, s.noDevice()
 	}
 	var out []target
 	for _, port := range s.Facts.NICs {

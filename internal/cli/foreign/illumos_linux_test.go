@@ -17,7 +17,7 @@ func TestCheckReadsAnIllumosHostOverSSH(t *testing.T) {
 	text := strings.Join(strings.Fields(out), " ")
 	for _, want := range []string{
 		"send_buf = 49152: 393 Mbit/s at 1ms for a program", "any.zfs.sync = disabled", "[fixed-socket-buffer]", "[guide-disagrees]",
-		"never on a real illumos host", "illumos 5.11 omnios-r151054-0, 1 CPUs, ixgbe0 10 Gbit/s MTU 1500",
+		"never on a real illumos host", "illumos 5.11 omnios-r151054-0, 1 CPU, ixgbe0 10 Gbit/s MTU 1500",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q", want)

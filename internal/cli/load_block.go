@@ -100,7 +100,7 @@ file unless --fill writes them first.`,
 	stuckFlag(cmd, &f.stuck)
 	ramFlag(cmd, &f.ram)
 	f.loadExtras.flags(cmd, false)
-	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (pread and pwrite on threads) or null (no target)")
+	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (a thread for each request: pread and pwrite, on Windows overlapped ReadFile and WriteFile) or null (no target)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of offsets and mix: the same seed makes the same requests (data is new in each run)")
 	return completeFlags(cmd, map[string][]string{
 		"workload": workloadNames(), "with-workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1", "seek:20", "zoned:90/10:10/90"}, "sync": {"none", "every", "after:1"},

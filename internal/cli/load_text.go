@@ -148,7 +148,7 @@ func runsBlock(runs []load.RunFigures) document.Block {
 }
 
 func engineText(s load.Ran) string {
-	words := map[string]string{"ring": "io_uring", "calls": "pread and pwrite", "null": "no target"}[s.Engine]
+	words := map[string]string{"ring": "io_uring", "calls": "a thread for each request", "null": "no target"}[s.Engine]
 	if s.Direct {
 		words += ", direct"
 	} else if s.Engine != "null" {

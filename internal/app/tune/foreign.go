@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -214,10 +215,16 @@ func (d *drafted) keep(ctx context.Context, doc *Proposal) error {
 	return nil
 }
 
+// plainName are the names of devices that any script may hold.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]{0,60}$`)
+
 // stepName is the setting and its device in the words of --set, which a script may hold.
 func stepName(c model.Change) string {
-	if c.Target == "" {
+	switch {
+	case c.Target == "":
 		return c.Setting
+	case strings.HasPrefix(c.Target, "guid:") && plainName.MatchString(c.Device):
+		return c.Setting + "@" + c.Device // an adapter's name says more than its GUID
 	}
 	return c.Setting + "@" + c.Target
 }

@@ -15,7 +15,7 @@ function Find-Keyword {
     foreach ($one in @(Get-NetAdapterAdvancedProperty)) {
         if (($one.CimInstanceProperties['Name'].Value -ceq $name) -and ([string]$one.CimInstanceProperties['RegistryKeyword'].Value -eq $Keyword)) { return $one }
     }
-    throw "the adapter $name has no $Keyword"
+    throw "the adapter $name has no $Keyword (Get-NetAdapterAdvancedProperty -AllProperties lists what it has)"
 }
 
 function Read-Keyword {

@@ -93,13 +93,13 @@ func TestEachCardTakesItsOwnValues(t *testing.T) {
 func TestACardThatLacksAKeywordIsNotGuessed(t *testing.T) {
 	const receive, profile = "windows.adapter.receive_buffers", "windows.adapter.rss_profile"
 	r := twoVendors(t, cardStep(t, receive, cardOne, "512", "4096"), cardStep(t, receive, cardTwo, "512", "4096"))
-	if now := r.values(receive); now != "512 ?the adapter SAN 2 (B\\u00fcro) has no *ReceiveBuffers (exit code 1)" {
+	if now := r.values(receive); now != "512 ?the adapter SAN 2 (B\\u00fcro) has no *ReceiveBuffers (Get-NetAdapterAdvancedProperty -AllProperties lists what it has) (exit code 1)" {
 		t.Error(now)
 	}
-	if now := r.values(profile); now != "4 ?the adapter SAN 2 (B\\u00fcro) has no *RSSProfile (exit code 1)" {
+	if now := r.values(profile); now != "4 ?the adapter SAN 2 (B\\u00fcro) has no *RSSProfile (Get-NetAdapterAdvancedProperty -AllProperties lists what it has) (exit code 1)" {
 		t.Error(now)
 	}
-	if out := r.want(1, "apply"); !strings.Contains(out, "has no *ReceiveBuffers: nothing was changed") {
+	if out := r.want(1, "apply"); !strings.Contains(out, "has no *ReceiveBuffers (Get-NetAdapterAdvancedProperty -AllProperties lists what it has): nothing was changed") {
 		t.Error(out)
 	}
 	r.want(0, "undo")

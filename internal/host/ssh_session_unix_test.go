@@ -200,6 +200,14 @@ func TestSessionThatDoesNotAnswer(t *testing.T) {
 	wantError(t, err, errTalkative.Error())
 }
 
+// A login that fails is no directory that could not be removed: what ssh said is all that there is to say.
+func TestSessionThatDoesNotBegin(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "ssh")
+	labtest.Program(t, program, strings.NewReader("#!/bin/sh\necho 'connect to host server1 port 22: No route to host' >&2\nexit 255\n"))
+	_, _, err := Ssh{Command: []string{program}}.log(t.Context(), Name{Reach: SSH, Host: "server1"})
+	wantError(t, err, "log in and make a directory: exit status 255: connect to host server1 port 22: No route to host", "ssh -o BatchMode=yes server1")
+}
+
 // A state directory goes to the shell as a word; one that would be two is refused.
 func TestStateDirThatAShellCannotBeTold(t *testing.T) {
 	x := &sshSession{}

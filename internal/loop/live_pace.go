@@ -21,6 +21,9 @@ const (
 	// contains some of the frequent samples.
 	closely = 4.0
 	slowly  = 1.5
+	// newest is the part of a window that may be judged alone: where other connections begin, or the
+	// rate changes, what came before is left out (watch.Turn).
+	newest = 3 * time.Second
 )
 
 // glance is what the last close look at a path found.
@@ -64,10 +67,11 @@ func (l *Live) passes(key [2]int) bool {
 	return true
 }
 
-// densities are the samples per second in the windows of a path's two ends: the lower and the higher.
+// densities are the samples per second in the windows of a path's two ends: the lower and the higher. The
+// lower is also that of their newest part, on which a verdict may rest alone.
 func (l *Live) densities(key [2]int) (least, most float64) {
-	a, b := l.ends[key[0]].density(), l.ends[key[1]].density()
-	return min(a, b), max(a, b)
+	a, b := l.ends[key[0]], l.ends[key[1]]
+	return min(a.density(), b.density(), a.newly(), b.newly()), max(a.density(), b.density())
 }
 
 // settle decides which judgement is shown, and how often the path's hosts are sampled from now on.
@@ -163,6 +167,9 @@ func (e *liveEnd) density() float64 {
 	}
 	return float64(n-1) / covers.Seconds()
 }
+
+// newly is the number of samples per second in the newest part of the window.
+func (e *liveEnd) newly() float64 { return float64(e.window.Recent(newest)) / newest.Seconds() }
 
 // pace sets the interval between the host's samples as wished for in this step.
 func (e *liveEnd) pace(slowest time.Duration) {

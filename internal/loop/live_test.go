@@ -353,6 +353,32 @@ func TestPathsNobodyLooksAtAreJudgedClosely(t *testing.T) {
 	}
 }
 
+// Soon after a host is read slowly again most of its window is of close samples; but where a transfer was
+// started again meanwhile, the slow ones alone would be judged: no verdict is made from such a window.
+func TestAWindowWhoseNewestSamplesAreSlowIsNotJudgedClosely(t *testing.T) {
+	e := &liveEnd{window: watch.Window{Span: LiveWindow}}
+	l := &Live{ends: []*liveEnd{e}}
+	at := time.Duration(0)
+	add := func(every, long time.Duration) {
+		for end := at + long; at < end; {
+			at += every
+			e.window.Add(model.Sample{At: at}, at)
+		}
+	}
+	add(sampleInterval, 10*time.Second)
+	if least, _ := l.densities([2]int{0, 0}); least < closely {
+		t.Errorf("%g samples a second of a window that is all close", least)
+	}
+	add(slowInterval, 3*time.Second)
+	if least, most := l.densities([2]int{0, 0}); least >= closely || most < closely {
+		t.Errorf("%g to %g samples a second", least, most)
+	}
+	add(sampleInterval, 4*time.Second)
+	if least, _ := l.densities([2]int{0, 0}); least < closely {
+		t.Errorf("%g samples a second once it is read closely again", least)
+	}
+}
+
 // Slow samples are judged every third second; what the path carries is current all the same.
 func TestSlowSamplesAreSeldomJudged(t *testing.T) {
 	now, began := time.Duration(0), time.Unix(0, 0)

@@ -182,5 +182,13 @@ func (w *Window) Covers() time.Duration {
 	return w.samples[len(w.samples)-1].At - w.samples[0].At
 }
 
+// Recent is the number of samples in the newest part of the window.
+func (w *Window) Recent(long time.Duration) (n int) {
+	for i := len(w.samples) - 1; i >= 0 && w.samples[len(w.samples)-1].At-w.samples[i].At < long; i-- {
+		n++
+	}
+	return n
+}
+
 // Clear drops all samples, so that no rate is computed across a gap.
 func (w *Window) Clear() { w.samples, w.own, w.older = nil, nil, nil }

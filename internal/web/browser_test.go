@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -20,13 +19,15 @@ import (
 	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
 	"linerate/internal/store/history"
-	"linerate/internal/unit"
 	"linerate/internal/watch"
 	"linerate/internal/watch/past"
 )
 
 // picture of the page for README; empty: none is written.
-var pictureFile = flag.String("picture", "", "write a picture of the page to this file")
+var (
+	pictureFile = flag.String("picture", "", "write a picture of the page to this file")
+	pictureOf   = flag.String("picture-of", "http://127.0.0.1:8470/", "the page that it is of")
+)
 
 // page is a tab of a browser, with what its console said.
 type page struct {
@@ -401,26 +402,17 @@ func pageIsForThoseWhoMaySeeIt(t *testing.T, p *page) {
 	}
 }
 
-// TestPictureOfThePage writes the picture that README shows, of an hour in which a receive window
-// was too small and then was not.
+// TestPictureOfThePage takes the picture for the documents: of a page that linerate serve shows, with
+// the evidence opened.
 func TestPictureOfThePage(t *testing.T) {
 	if *pictureFile == "" {
 		return // nobody asked for one
 	}
 	p := newPage(t, browse(t))
-	v := NewView("client1, nas1", "linerate")
-	h, err := v.Handler(Access{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
-	defer s.Close()
-	defer s.CloseClientConnections()
-	if err := hourOfPictures(v); err != nil {
-		t.Fatal(err)
-	}
-	p.do(chromedp.EmulateViewport(1000, 1180), chromedp.Navigate(s.URL))
-	p.until(`document.querySelectorAll(".chart .mark").length > 0`)
+	p.do(chromedp.EmulateViewport(1000, 1400), chromedp.Navigate(*pictureOf))
+	p.until(isLive + ` && document.querySelectorAll(".chart .mark").length > 0 && document.querySelector(".path details")`)
+	p.value(`document.querySelector(".path summary").click()`)
+	p.until(`document.querySelector(".path details").open`)
 	b, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		t.Fatal(err)
@@ -428,47 +420,4 @@ func TestPictureOfThePage(t *testing.T) {
 	if err := os.WriteFile(*pictureFile, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// hourOfPictures shows ten minutes of a made-up path, the last of them now.
-func hourOfPictures(v *View) error {
-	ceiling, busy, zero := 9.41*unit.Gbit, 1.0, 0.0
-	now := time.Now()
-	for i := range 590 {
-		at := now.Add(time.Duration(i-590) * time.Second)
-		n, rate, window, line := watch.Named{State: watch.Moving, Limiter: model.ReceiverWindow, Where: model.AtReceiver, Host: "nas1"}, 3.1, 0.86, "The receive window of nas1 holds the path back: 86% of the time it was full."
-		switch {
-		case i < 60:
-			n, rate, window, line = watch.Named{State: watch.Idle}, 0, 0, ""
-		case i > 380:
-			n, rate, window, line = watch.Named{State: watch.Moving, Limiter: model.None, Where: model.Nowhere}, 9.2, 0.01, "The path carries what it can: 98% of its ceiling."
-		}
-		rate *= 1 + 0.02*float64(i*7919%13-6)/6
-		share := rate / 9.41
-		free := 1 - window
-		p := watch.Picture{V: 1, At: at, Path: "client1 – nas1", Shown: n, Since: now.Add(-210 * time.Second), Goodput: unit.BitRate(rate) * unit.Gbit, Ceiling: &ceiling,
-			Verdict: model.Verdict{Limiter: n.Limiter, Confidence: 0.93, Line: line, ShareOfCeiling: &share},
-			Conns: []watch.Conn{{Host: "client1", Local: netip.MustParseAddrPort("10.0.0.1:721"), Remote: netip.MustParseAddrPort("10.0.0.9:2049"), Out: unit.BitRate(rate) * unit.Gbit, RTT: 9800 * time.Microsecond,
-				Busy: &busy, Window: &window, Buffer: &zero, ByPath: &free, ByApp: &zero}},
-			Hosts: []watch.Host{hostOf("client1", rate, at, i), hostOf("nas1", rate, at, i+3)}}
-		if i == 60 || i == 381 {
-			p.Events = []watch.Event{{At: at, Path: p.Path, From: watch.Named{State: watch.Idle}, To: n, Line: line}}
-		}
-		if i == 375 {
-			p.Hosts[1].Marks = []watch.Mark{{At: at, Kind: watch.MarkTuned, Host: "nas1", What: "linux.sysctl.net.ipv4.tcp_rmem", From: "4096 131072 6291456", To: "4096 131072 67108864"}}
-		}
-		if err := v.Show([]watch.Picture{p}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func hostOf(name string, rate float64, at time.Time, seed int) watch.Host {
-	h := watch.Host{Name: name, Heard: at, NICs: []watch.NIC{{Name: "eth0", In: unit.BitRate(rate) * unit.Gbit, Out: 20 * unit.Mbit}}}
-	for c := range 16 {
-		x := float64((seed*31+c*17)%23) / 23
-		h.Cores = append(h.Cores, watch.Core{CPU: c, User: 0.1 * x, System: 0.03 * rate * x, SoftIRQ: 0.05 * rate * x * x})
-	}
-	return h
 }

@@ -39,5 +39,12 @@ func pageHasFigures(t *testing.T, p *page) {
 		q.Ceiling = nil
 	})
 	p.until(`document.querySelector(".path .bar").hidden && document.querySelector(".path .numbers").textContent.includes("--line-rate") && getComputedStyle(document.querySelector(".tile .bar")).visibility === "hidden"`)
+
+	// What has just begun to be watched is neither stale nor lost.
+	l.set(false, func(q *watch.Picture) { q.Shown = watch.Named{State: watch.Starting} })
+	p.until(`document.querySelector(".chart .band-idle title") && [...document.querySelectorAll(".chart .band-idle title")].some((e) => e.textContent.includes("starting"))`)
+	if got := p.value(`document.querySelectorAll(".chart .band-gone").length`); got != "0" {
+		t.Errorf("%s bands of what is gone", got)
+	}
 	p.quiet()
 }

@@ -50,14 +50,14 @@
   const table_ = el("details", "", el("summary", "", "The same as a table"), list);
   const legend = el("p", "small legend");
   for (const [cls, text] of [["well", "at its ceiling"], ["host", "held back by a host"], ["net", "by the path"], ["storage", "by storage"], ["app", "by the application"],
-    ["cannot", "cannot tell"], ["idle", "idle or unused"], ["gone", "stale or lost"]])
+    ["cannot", "cannot tell"], ["idle", "idle, unused or starting"], ["gone", "stale or lost"]])
     legend.append(el("span", "pair", el("span", "key band-" + cls), text), " ");
   legend.append(el("span", "pair", "▼ a change"));
   box.append(bar, chart, legend, said, table_, notes);
 
   const kind = (s) => {
     if (s.state === "cannot tell") return "cannot";
-    if (s.state === "stale" || s.state === "lost" || s.state === "starting") return "gone";
+    if (s.state === "stale" || s.state === "lost") return "gone";
     if (s.state !== "moving") return "idle";
     if (s.limiter === "none") return "well";
     return { sender: "host", receiver: "host", path: "net", "server storage": "storage", application: "app" }[s.where] || "net";

@@ -16,24 +16,24 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Methods of the fleet itself, which read.
+// Methods of the fleet protocol itself; none changes the host.
 const (
 	methodOpen  = "fleet.open"
 	methodPing  = "fleet.ping"
 	methodClose = "fleet.close"
-	methodKeep  = "fleet.keep" // from now on, what is said by itself is kept until the controller has it
-	methodHave  = "fleet.have" // what it has; it is not answered
+	methodKeep  = "fleet.keep" // from now on, keep each push until the controller has acknowledged it
+	methodHave  = "fleet.have" // the acknowledgement; it gets no answer
 )
 
-// LiveTime is how often an agent says that it is there.
+// LiveTime is how often an agent reports that it is alive.
 const LiveTime = 15 * time.Second
 
 // Bounds of an agent.
 const (
 	maxSessions = 16
-	idleTime    = 60 * time.Second // a session that nobody has asked anything of for so long ends
-	validity    = 30 * time.Second // of a request, from its signature
-	maxAhead    = 5 * time.Minute  // an expiry later than that is no controller's of ours
+	idleTime    = 60 * time.Second // a session without a request for so long ends
+	validity    = 30 * time.Second // of a request, from when it was signed
+	maxAhead    = 5 * time.Minute  // a request that expires later than in so long is refused
 	maxKept     = 64 << 20         // bytes of answers that a session remembers
 )
 
@@ -41,7 +41,7 @@ const (
 type Host struct {
 	// Serve answers JSON-RPC, one message a line, until in ends; by is who asks, for the journal.
 	Serve func(ctx context.Context, in io.Reader, out io.WriteCloser, by string) error
-	// Reads tells whether a method changes nothing; known is false if there is no such method.
+	// Reads reports whether a method only reads; known is false if there is no such method.
 	Reads func(method string) (reads, known bool)
 	Boot  string
 	Build string
@@ -49,16 +49,16 @@ type Host struct {
 	Log   func(line string)
 }
 
-// agent is one that runs.
+// agent is a running agent.
 type agent struct {
 	Host
 	c    Credential
 	keys *Keys
 	id   string
-	name string // of this start
+	name string // random, different after each start
 	nc   *nats.Conn
 
-	keeping atomic.Int64 // bytes that all sessions keep for their controllers
+	keeping atomic.Int64 // bytes of pushes that all sessions keep until they are acknowledged
 
 	mu       sync.Mutex
 	seq      map[string]uint64
@@ -67,16 +67,16 @@ type agent struct {
 	ended    sync.WaitGroup
 }
 
-// Times between attempts to get back to brokers that have ended the connection for good, as they
-// do with a host that was revoked. The wait doubles, and no two agents wait equally long.
+// Times between attempts to reconnect to brokers that have closed the connection for good, as they
+// do if a host was revoked. The time doubles with each attempt and has a random part, so that agents
+// do not all return at once.
 const (
 	firstWait = 2 * time.Second
 	lastWait  = 2 * time.Minute
 )
 
-// Run is an agent that serves its site's controllers until ctx ends. Brokers that cannot be
-// reached, or that do not let it in, it asks again and again; the error is of a credential that
-// cannot be used at all.
+// Run serves the site's controllers as an agent until ctx ends. It tries again and again to connect
+// to brokers that it cannot reach or that refuse it. It only fails if the credential is unusable.
 func Run(ctx context.Context, c Credential, h Host, more ...nats.Option) error {
 	k, err := c.Keys()
 	if err != nil {
@@ -105,7 +105,7 @@ func Run(ctx context.Context, c Credential, h Host, more ...nats.Option) error {
 	}
 }
 
-// errClosed is how a connection ends that the brokers do not want.
+// errClosed: the brokers have closed the connection for good.
 var errClosed = errors.New("the site's brokers ended the connection: " + unwanted)
 
 // unwanted is why brokers admit a host no more, and what to do.
@@ -120,8 +120,8 @@ func refused(err error) error {
 	return err
 }
 
-// connected serves controllers for as long as the connection to the brokers is kept, or kept
-// being tried.
+// connected serves controllers until the connection to the brokers is closed for good. The library
+// reconnects after other interruptions.
 func (a *agent) connected(ctx context.Context, more []nats.Option) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -137,7 +137,7 @@ func (a *agent) connected(ctx context.Context, more []nats.Option) error {
 		nats.ReconnectHandler(func(*nats.Conn) {
 			select {
 			case back <- struct{}{}:
-			default: // it is about to be said
+			default: // a token waits already
 			}
 		}),
 	}, more...)...)
@@ -187,7 +187,7 @@ func (a *agent) connected(ctx context.Context, more []nats.Option) error {
 	}
 }
 
-// endSessions ends all sessions, and returns when they have.
+// endSessions ends all sessions and waits until they have ended.
 func (a *agent) endSessions(cancel func()) {
 	a.mu.Lock()
 	for _, s := range a.sessions {
@@ -198,8 +198,8 @@ func (a *agent) endSessions(cancel func()) {
 	a.ended.Wait()
 }
 
-// sweep ends sessions of which nobody has asked anything for long. Time without a broker does not
-// count, and for a controller that something is kept for there is as much time as that is kept.
+// sweep ends sessions without a request for idleTime. Time without a broker does not count. A session
+// with pushes that are not acknowledged is left for keepTime longer, for as long as these are kept.
 func (a *agent) sweep() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -215,7 +215,7 @@ func (a *agent) sweep() {
 	}
 }
 
-// idle is for how long nobody has asked anything of a session, though they could; a.mu is held.
+// idle is how long a session was without a request while the broker was connected; a.mu is held.
 func (a *agent) idle(s *served) time.Duration {
 	if s.last.Before(a.since) {
 		return time.Since(a.since)
@@ -223,7 +223,7 @@ func (a *agent) idle(s *served) time.Duration {
 	return time.Since(s.last)
 }
 
-// makeRoom ends the session that was idle longest, if one is; a.mu is held.
+// makeRoom ends the session that is idle longest, if any is over idleTime; a.mu is held.
 func (a *agent) makeRoom() {
 	var longest *served
 	for _, s := range a.sessions {
@@ -237,7 +237,7 @@ func (a *agent) makeRoom() {
 	}
 }
 
-// late has all sessions send again what did not arrive; anew tells that there is a new connection.
+// late has all sessions retransmit what was not acknowledged; anew: the connection is a new one.
 func (a *agent) late(anew bool) {
 	a.mu.Lock()
 	all := slices.Collect(maps.Values(a.sessions))
@@ -247,7 +247,7 @@ func (a *agent) late(anew bool) {
 	}
 }
 
-// happened is an event, as it is sent.
+// happened is an event in the form in which it is sent.
 type happened struct {
 	Event string            `json:"event"`
 	About map[string]string `json:"about"`
@@ -260,7 +260,7 @@ func (a *agent) event(what string, about map[string]string) {
 	}
 }
 
-// live tells the site that this host is there. What is lost is said again at the next tick.
+// live tells the site that this host is alive. If one message is lost, the next tick repeats it.
 func (a *agent) live() {
 	_ = a.tell("live", "live", map[string]string{"build": a.Build, "boot": a.Boot}) // see above
 }
@@ -273,7 +273,7 @@ func (a *agent) tell(stream, what string, about map[string]string) error {
 	return a.publish(stream, said{}, body)
 }
 
-// publish says something, in as many parts as it takes.
+// publish sends a message, in as many parts as it needs.
 func (a *agent) publish(stream string, head said, body []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -297,13 +297,13 @@ func (a *agent) publish(stream string, head said, body []byte) error {
 	return nil
 }
 
-// refusal is a reason that the asker is told.
+// refusal is an error whose text is sent to the asker.
 type refusal struct{ error }
 
 func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
-// hear takes one message of the broker. What was not made by somebody whom the site vouches for
-// is not answered.
+// hear processes one message from the broker. A message that was not signed by somebody whom the site
+// vouches for gets no answer.
 func (a *agent) hear(ctx context.Context, m *nats.Msg) {
 	site, id, method, ro, err := parseDown(m.Subject)
 	if err != nil {
@@ -336,7 +336,7 @@ func (a *agent) hear(ctx context.Context, m *nats.Msg) {
 	}
 }
 
-// opened is how a session begins.
+// opened is the answer with which a session begins.
 type opened struct {
 	Nonce string    `json:"nonce"`
 	Boot  string    `json:"boot"`
@@ -345,7 +345,7 @@ type opened struct {
 	Keeps bool      `json:"keeps,omitempty"` // it knows methodKeep
 }
 
-// open begins a session. The nonce makes requests of an earlier session worthless.
+// open begins a session. Its nonce keeps requests of earlier sessions from being accepted.
 func (a *agent) open(ctx context.Context, r request, ro bool) error {
 	g, err := openGrant(r.Grant, a.c.Root, a.c.Site)
 	now := a.Now()
@@ -385,7 +385,7 @@ func (a *agent) open(ctx context.Context, r request, ro bool) error {
 	return a.publish(s.stream(), said{Session: s.id, Answers: r.ID, Grant: a.c.Grant}, body)
 }
 
-// ask hands a request to the session that it belongs to.
+// ask passes a request to its session.
 func (a *agent) ask(r request, body []byte, ro bool) error {
 	a.mu.Lock()
 	s := a.sessions[r.Session]

@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Claims are the operator and the account that brokers of the site are configured with;
-// revoked are the users that they let in no more.
+// Claims are the operator and the account that brokers of the site are configured with; revoked are
+// the users that they no longer admit.
 func (m *Material) Claims(revoked []string, now time.Time) (operator, account string, err error) {
 	op, err := nkeys.FromSeed(m.Operator)
 	if err != nil {
@@ -43,13 +43,13 @@ func (m *Material) Claims(revoked []string, now time.Time) (operator, account st
 	return operator, account, nil
 }
 
-// BrokerTask is what a broker of the site is given: whom it lets in, and its certificate. The
-// secrets by which hosts and people are admitted are not in it.
+// BrokerTask is what a broker of the site needs to start: whom it admits, and its certificate. It does
+// not contain the secrets by which hosts and people are admitted.
 type BrokerTask struct {
 	V        int      `json:"v"`
 	Site     string   `json:"site"`
 	Operator string   `json:"operator"` // JWT
-	Account  string   `json:"account"`  // JWT; has the users that are let in no more
+	Account  string   `json:"account"`  // JWT; lists the users that are no longer admitted
 	CA       []byte   `json:"ca"`       // PEM
 	Cert     []byte   `json:"cert"`     // PEM
 	Key      []byte   `json:"key"`      // PEM
@@ -59,20 +59,20 @@ type BrokerTask struct {
 	Routes   []string `json:"routes,omitempty"`  // nats:// URLs of the others
 }
 
-// BrokerSaid is what a broker's process tells who started it, a line each: first where it
-// listens, then the outcome of each order.
+// BrokerSaid is a line that a broker's process writes to whoever started it: first its address, then
+// the result of each order.
 type BrokerSaid struct {
 	URL   string `json:"url,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// BrokerOrder is what a running broker is told, a line each.
+// BrokerOrder is an order to a running broker, one per line.
 type BrokerOrder struct {
 	Account string `json:"account"` // JWT
 }
 
-// Broker is the task of a broker that listens at host, a name or an address, which its
-// certificate is for. revoked are the users that it does not let in.
+// Broker is the task of a broker that listens at host (a name or an address), for which its certificate
+// is made. revoked are the users that it does not admit.
 func (m *Material) Broker(host string, port int, revoked []string, now time.Time) (BrokerTask, error) {
 	t := BrokerTask{V: 1, Site: m.Site, CA: m.CA, Host: host, Port: port}
 	var err error

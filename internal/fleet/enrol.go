@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Entry is what a newcomer says of itself when it asks to be enrolled. It is signed twice: by
+// Entry is what a newcomer states about itself when it asks to be enrolled. It is signed twice: by
 // the token's key, and in Proof by the host's own.
 type Entry struct {
 	V     int    `json:"v"`
@@ -25,7 +25,7 @@ type Entry struct {
 	Proof []byte `json:"proof"`
 }
 
-// proven is what the host's own key signs: that this token is to admit it.
+// proven is what the host's own key signs: that it asks to be admitted by this token.
 func (e Entry) proven() []byte {
 	return bytes.Join([][]byte{[]byte(e.Site), e.Token, []byte(e.User), []byte(e.Name)}, []byte{'\n'})
 }
@@ -36,8 +36,8 @@ func (e Entry) ID() string { return IDOf(e.Key) }
 // TokenID is that of the token.
 func (e Entry) TokenID() string { return IDOf(e.Token) }
 
-// told is the head of what a newcomer is answered; the body is a Credential without the seed,
-// or the reason of a refusal.
+// told is the head of the answer to a newcomer. The body is a Credential without the seed, or the reason
+// for a refusal.
 type told struct {
 	V       int    `json:"v"`
 	Site    string `json:"site"`
@@ -60,8 +60,8 @@ const (
 	enrolAgain = 3 * time.Second
 )
 
-// Enrol asks the site of a token to take a host in whose keys are k, and returns the host's
-// credential. Asked again with the same token and keys it gives the same: an answer can be lost.
+// Enrol asks the site of a token to admit a host with the keys k, and returns the host's credential.
+// Repeated with the same token and keys it gives the same one, since an answer can be lost.
 func Enrol(ctx context.Context, token Credential, k *Keys, e Entry, now time.Time, more ...nats.Option) (Credential, error) {
 	t, err := token.Keys()
 	if err != nil {
@@ -105,7 +105,7 @@ func (c Credential) ask(ctx context.Context, token string, k *Keys, msg []byte, 
 	}
 	defer nc.Close()
 	at := prefix + c.Site + ".enrol." + token
-	answers := make(chan *nats.Msg, 256) // others with the same token are answered there too
+	answers := make(chan *nats.Msg, 256) // the answers to others with the same token come here too
 	if _, err := nc.ChanSubscribe(at+".answer", answers); err != nil {
 		return Credential{}, fmt.Errorf("listen for site %s: %w", c.Site, err)
 	}
@@ -129,7 +129,7 @@ func (c Credential) ask(ctx context.Context, token string, k *Keys, msg []byte, 
 	}
 }
 
-// answered reads an answer; mine tells whether it is the site's, and for this host.
+// answered reads an answer; mine reports whether it is from the site and for this host.
 func (c Credential) answered(msg []byte, k *Keys) (got Credential, mine bool, err error) {
 	f, err := parseFrame(msg)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c Credential) answered(msg []byte, k *Keys) (got Credential, mine bool, er
 	return got, true, nil
 }
 
-// openEntry reads what a newcomer asks, and proves that it has the token's key and its own.
+// openEntry reads a newcomer's request and verifies that it has the token's key and its own.
 func openEntry(msg []byte, site, token string) (Entry, error) {
 	f, err := parseFrame(msg)
 	if err != nil {

@@ -10,27 +10,27 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Word is what a host has said of itself.
+// Word is what a host reports about itself: that it is alive, or an event.
 type Word struct {
 	ID    string            // of the host
-	Agent string            // differs from start to start of an agent
-	Seq   uint64            // within its kind and agent, from 1: what is missing was not heard
+	Agent string            // random, different after each start of the agent
+	Seq   uint64            // counts from 1 for each kind and agent; a missing number was lost
 	At    time.Time         // by the host's clock
 	Event string            // "started", "live", "request", "ended"
 	About map[string]string // of the event
 }
 
-// Hearing is what a Front does with what it hears. Calls come one after the other.
+// Hearing has the functions that a Front calls, one call at a time.
 type Hearing struct {
-	// Enter decides on a newcomer: its credential, or an error that it is told.
+	// Enter decides on a newcomer: it returns its credential, or an error that is sent to it.
 	Enter func(Entry) (Credential, error)
-	// Live and Happened take what hosts say: that they are there, and what happened.
+	// Live and Happened take the reports of hosts: that they are alive, and events.
 	Live, Happened func(Word)
-	// Odd takes what cannot be believed or read, for a log.
+	// Odd takes messages that are not authentic or not readable, for a log.
 	Odd func(err error)
 }
 
-// Front is the desk's place at the site's brokers: it hears newcomers and all hosts.
+// Front is the desk's connection to the site's brokers: it receives from newcomers and all hosts.
 type Front struct {
 	m    *Material
 	root *Keys
@@ -38,7 +38,7 @@ type Front struct {
 	h    Hearing
 }
 
-// Front takes the desk's place at the site's brokers, until Close.
+// Front connects as the site's desk, until Close.
 func (m *Material) Front(h Hearing, more ...nats.Option) (*Front, error) {
 	c, err := m.Issue(Desk, "desk", nil, time.Time{})
 	if err != nil {
@@ -129,7 +129,7 @@ func (f *Front) word(msg []byte, id, stream string) (Word, error) {
 // maxAbout bounds what an event may say of itself.
 const maxAbout = 16
 
-// enter answers a newcomer. Who cannot show the token's key is not answered.
+// enter answers a newcomer. One that cannot prove that it has the token's key gets no answer.
 func (f *Front) enter(token string, msg []byte) error {
 	e, err := openEntry(msg, f.m.Site, token)
 	if err != nil && (e.V <= 1 || len(e.Key) == 0) {

@@ -16,14 +16,14 @@ type Role string
 // The roles. Brokers enforce them by subject, and agents again by signature.
 const (
 	Agent      Role = "agent"      // a host
-	Viewer     Role = "viewer"     // hears what hosts show of themselves
+	Viewer     Role = "viewer"     // sees what hosts report about themselves
 	Reader     Role = "reader"     // asks hosts, and changes nothing
 	Controller Role = "controller" // changes hosts too
 	Desk       Role = "desk"       // enrols hosts, and does what a controller does
 	Newcomer   Role = "newcomer"   // has a token, and can ask to be enrolled by it
 )
 
-// Grant is what the site's root says of a key.
+// Grant is what the site's root states about a key, under its signature.
 type Grant struct {
 	V       int               `json:"v"`
 	Site    string            `json:"site"`
@@ -34,7 +34,7 @@ type Grant struct {
 	Expires time.Time         `json:"expires,omitzero"` // zero: never
 }
 
-// vouched is a Grant as it is handed on.
+// vouched is a signed Grant as it is sent.
 type vouched struct {
 	Grant []byte `json:"grant"` // JSON, exactly as it was signed
 	Sig   []byte `json:"sig"`

@@ -5,23 +5,23 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of what waits to be proven and read, in bytes of memory: of one session, and of a link. They
-// are not exceeded by a message either.
+// Bounds of the messages whose signature is not verified yet, in bytes of memory. Not even one message
+// goes beyond them.
 const (
-	maxInbox = 64 << 20
-	maxHeld  = 256 << 20
-	// messageCost is what a message takes beside its bytes.
+	maxInbox = 64 << 20  // of one session
+	maxHeld  = 256 << 20 // of all sessions of a link
+	// messageCost is the memory that a message takes in addition to its bytes.
 	messageCost = 512
 )
 
-// message is what a host says, not proven yet.
+// message is a message from a host whose signature is not verified yet.
 type message struct {
 	head said
 	frame
 }
 
-// inbox has the messages of a session that were not looked at yet. What has no room is dropped, as
-// a broker would drop it: an answer is asked for again, and a number that is missing is seen.
+// inbox is the queue of such messages of one session. A message that does not fit is dropped, as a
+// broker would do: a missing answer is asked for again, and the numbers show a missing push.
 type inbox struct {
 	all  *atomic.Int64 // bytes of all inboxes of the link
 	more chan struct{} // gets a token with each message
@@ -34,7 +34,7 @@ type inbox struct {
 func newInbox(all *atomic.Int64) *inbox { return &inbox{all: all, more: make(chan struct{}, 1)} }
 
 func (b *inbox) put(m message) {
-	size := int64(2*len(m.frame.head) + len(m.sig) + len(m.body) + messageCost) // the head was read, too
+	size := int64(2*len(m.frame.head) + len(m.sig) + len(m.body) + messageCost) // the head twice: also parsed
 	b.mu.Lock()
 	if b.bytes+size <= maxInbox && b.all.Load()+size <= maxHeld {
 		b.queue, b.bytes = append(b.queue, m), b.bytes+size
@@ -43,7 +43,7 @@ func (b *inbox) put(m message) {
 	b.mu.Unlock()
 	select {
 	case b.more <- struct{}{}:
-	default: // it is known already
+	default: // a token waits already
 	}
 }
 

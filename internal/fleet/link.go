@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Times of a session, as the controller has it.
+// Times of a session on the controller's side.
 const (
 	twinTime   = 300 * time.Millisecond // how long a second agent may take to answer for the same host, before anything is changed there
 	askAgain   = 3 * time.Second        // a request without an answer is sent again after that
@@ -25,7 +25,7 @@ const (
 	openTime   = 20 * time.Second
 )
 
-// Link is a controller's place in a site.
+// Link is a controller's connection to a site.
 type Link struct {
 	c     Credential
 	keys  *Keys
@@ -42,8 +42,8 @@ type Link struct {
 	closed chan struct{}
 }
 
-// Dial joins a site as a controller, or as somebody who only asks. reads tells which methods
-// change nothing.
+// Dial connects to a site, as a controller or as a reader. reads reports whether a method changes
+// nothing.
 func Dial(c Credential, reads func(string) (bool, bool), now func() time.Time, more ...nats.Option) (*Link, error) {
 	k, err := c.Keys()
 	if err != nil {
@@ -72,7 +72,8 @@ func Dial(c Credential, reads func(string) (bool, bool), now func() time.Time, m
 	return l, nil
 }
 
-// keep keeps all sessions, once a second: a goroutine of each would take some 4 KB.
+// keep does the periodic work of all sessions, once a second. One goroutine for each session would
+// take some 4 KB.
 func (l *Link) keep() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -91,7 +92,8 @@ func (l *Link) keep() {
 	}
 }
 
-// prove does what needs a large stack, as signatures do, for all sessions: each would keep its own.
+// prove runs work that needs a large stack, such as verifying signatures, for all sessions. A goroutine
+// keeps the stack that it once needed, so that a thousand sessions would keep a thousand large ones.
 func (l *Link) prove() {
 	for {
 		select {
@@ -103,7 +105,7 @@ func (l *Link) prove() {
 	}
 }
 
-// proving has something done by prove, and waits for it.
+// proving runs f in the goroutine of prove and waits for it.
 func (l *Link) proving(f func()) {
 	done := make(chan struct{})
 	select {
@@ -123,13 +125,13 @@ func (l *Link) Close() {
 	for _, s := range all {
 		s.end(errors.New("this controller left the site"))
 	}
-	_ = l.nc.FlushTimeout(time.Second) // of sessions that were closed; an agent ends them by itself
+	_ = l.nc.FlushTimeout(time.Second) // sends the closing of sessions; without it agents end them later
 	l.nc.Close()
 	close(l.closed)
 }
 
-// hear hands what hosts answer to the sessions that it is for, which prove it: each in its turn, and
-// all of them at once.
+// hear passes the messages of hosts to their sessions. Each session verifies its own in order; the
+// sessions work at the same time.
 func (l *Link) hear(m *nats.Msg) {
 	site, id, stream, err := parseUp(m.Subject)
 	if err != nil || site != l.c.Site || stream != "s."+l.keys.ID() {
@@ -147,7 +149,7 @@ func (l *Link) hear(m *nats.Msg) {
 	}
 }
 
-// back tells all hosts what this controller has, since what they said meanwhile was not heard.
+// back acknowledges to all hosts after a reconnection, so that they send what was lost meanwhile.
 func (l *Link) back() {
 	l.mu.Lock()
 	all := slices.Collect(maps.Values(l.sessions))
@@ -157,8 +159,8 @@ func (l *Link) back() {
 	}
 }
 
-// TwinsError: two agents answer as one host. Which of them is meant nobody can tell, so that
-// neither is changed.
+// TwinsError: two agents answer as the same host, for instance after a disk was cloned. It cannot be
+// known which of them is meant, so neither is changed.
 type TwinsError struct {
 	Host   string
 	Agents []string // each in words

@@ -26,7 +26,7 @@ const (
 	forSite    = "site"
 )
 
-// request is the head of what a controller asks of a host.
+// request is the head of a request from a controller to a host.
 type request struct {
 	V       int       `json:"v"`
 	Site    string    `json:"site"`
@@ -43,12 +43,12 @@ type request struct {
 	Grant json.RawMessage `json:"grant,omitempty"`
 }
 
-// said is the head of what a host says.
+// said is the head of a message from a host.
 type said struct {
 	V       int             `json:"v"`
 	Site    string          `json:"site"`
 	Key     []byte          `json:"key"`   // of the host; its hash is the ID
-	Agent   string          `json:"agent"` // differs from start to start of an agent
+	Agent   string          `json:"agent"` // random, different after each start of the agent
 	Stream  string          `json:"stream"`
 	Seq     uint64          `json:"seq"` // within the stream, from 1
 	At      time.Time       `json:"at"`  // by the host's clock
@@ -83,7 +83,7 @@ func seal(k *Keys, purpose string, head any, body []byte) ([]byte, error) {
 	return append(out, body...), nil
 }
 
-// frame is a message taken apart; nothing of it is proven.
+// frame is a message taken apart; its signature is not verified.
 type frame struct{ head, sig, body []byte }
 
 func parseFrame(msg []byte) (frame, error) {
@@ -109,8 +109,8 @@ func sumOf(body []byte) []byte {
 	return s[:]
 }
 
-// openRequest reads a request and proves that who has the key in it has made it. Whether that
-// key may ask is the session's to say.
+// openRequest reads a request and verifies that the owner of the key in it has signed it. Whether that
+// key may ask is decided by the session.
 func openRequest(msg []byte) (request, frame, error) {
 	f, err := parseFrame(msg)
 	if err != nil {
@@ -132,8 +132,8 @@ func openRequest(msg []byte) (request, frame, error) {
 	return r, f, nil
 }
 
-// openSaid reads what a host says, and proves that it does: by the key whose hash is the ID that
-// the subject has.
+// openSaid reads a message from a host and verifies that the host has signed it, by the key whose hash is
+// the ID in the subject.
 func openSaid(msg []byte, site, id, stream string) (said, []byte, error) {
 	s, f, err := readSaid(msg, site, id, stream)
 	if err == nil {
@@ -142,7 +142,7 @@ func openSaid(msg []byte, site, id, stream string) (said, []byte, error) {
 	return s, f.body, err
 }
 
-// readSaid reads what a host says at a place; nothing of it is proven.
+// readSaid reads a message from a host; its signature is not verified.
 func readSaid(msg []byte, site, id, stream string) (said, frame, error) {
 	f, err := parseFrame(msg)
 	if err != nil {
@@ -165,7 +165,7 @@ func readSaid(msg []byte, site, id, stream string) (said, frame, error) {
 	return s, f, nil
 }
 
-// prove that a message was made by the host with this ID.
+// prove verifies that the host with this ID has signed a message.
 func (s said) prove(f frame, id string) error {
 	switch {
 	case IDOf(s.Key) != id:

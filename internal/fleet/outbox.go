@@ -6,28 +6,26 @@ import (
 	"time"
 )
 
-// Bounds of what an agent keeps of what it says by itself, such as samples, until its controllers
-// have it: how long, in bytes of all sessions together, and in bytes of a session that are on their
-// way at once.
+// A push is a message that an agent sends without being asked, such as a sample. It is numbered, kept
+// until its controller has acknowledged it (methodHave), and retransmitted if that takes too long.
 const (
-	keepTime   = 10 * time.Minute
-	keepBytes  = 64 << 20
-	flightSize = 32 << 10
-	// lateTime is after how long without a word of the controller what is on its way is said again.
-	lateTime = 5 * time.Second
+	keepTime   = 10 * time.Minute // longest time that a push is kept
+	keepBytes  = 64 << 20         // most bytes that are kept, of all sessions together
+	flightSize = 32 << 10         // most bytes of a session that are sent and not acknowledged
+	lateTime   = 5 * time.Second  // without an acknowledgement for so long, pushes are sent again
 )
 
-// kept is something that was said, with its number in the session.
+// kept is a push with its number in the session.
 type kept struct {
 	n    uint64
 	at   time.Time
 	body []byte
 }
 
-// outbox has what a session says by itself, in order, until the controller has it. It is guarded by
-// its session.
+// outbox has the pushes of a session that are not acknowledged yet, in order. The lock of the session
+// guards it.
 type outbox struct {
-	on    bool // the controller says what it has
+	on    bool // the controller sends acknowledgements
 	last  uint64
 	list  []kept // with successive numbers
 	sent  uint64 // the highest number that was sent
@@ -35,21 +33,21 @@ type outbox struct {
 	bytes int
 }
 
-// put adds something at its end.
+// put appends a push.
 func (o *outbox) put(body []byte, now time.Time) {
 	o.last++
 	o.list, o.bytes = append(o.list, kept{o.last, now, body}), o.bytes+len(body)
 }
 
-// drop forgets the first, and returns its size.
+// drop removes the oldest push and returns its size.
 func (o *outbox) drop() int {
 	size := len(o.list[0].body)
 	o.list, o.bytes = o.list[1:], o.bytes-size
 	return size
 }
 
-// has notes what the controller has, and returns how much is forgotten for that. again: what comes
-// after it did not arrive.
+// has processes an acknowledgement of all pushes up to n: it removes them and returns their size.
+// again: the ones after n did not arrive and have to be sent again.
 func (o *outbox) has(n uint64, again bool) (size int) {
 	for len(o.list) > 0 && o.list[0].n <= n {
 		size += o.drop()
@@ -61,7 +59,7 @@ func (o *outbox) has(n uint64, again bool) (size int) {
 	return size
 }
 
-// rewind has everything that is kept sent again.
+// rewind marks everything that is kept as not sent.
 func (o *outbox) rewind() {
 	o.sent = o.last
 	if len(o.list) > 0 {
@@ -69,7 +67,7 @@ func (o *outbox) rewind() {
 	}
 }
 
-// old forgets what was said too long ago, and returns how much that is.
+// old removes pushes that are older than keepTime and returns their size.
 func (o *outbox) old(now time.Time) (size int) {
 	for len(o.list) > 0 && now.Sub(o.list[0].at) > keepTime {
 		size += o.drop()
@@ -77,7 +75,7 @@ func (o *outbox) old(now time.Time) (size int) {
 	return size
 }
 
-// next is what is to be sent next; false: nothing, or enough is on its way.
+// next is the push to send next; false: there is none, or flightSize is reached.
 func (o *outbox) next() (kept, bool) {
 	flight := 0
 	for _, k := range o.list {
@@ -89,13 +87,13 @@ func (o *outbox) next() (kept, bool) {
 	return kept{}, false
 }
 
-// possession is the body of what a controller says of what it has.
+// possession is the body of an acknowledgement.
 type possession struct {
 	Have  uint64 `json:"have"`
-	Again bool   `json:"again,omitempty"` // what comes after it is missing
+	Again bool   `json:"again,omitempty"` // the pushes after it are missing
 }
 
-// push says something by itself: at once if it can be, else as soon as it can.
+// push sends a push, at once if flightSize allows, else later.
 func (s *served) push(body []byte) {
 	if len(body) > maxPart {
 		s.a.Log(fmt.Sprintf("something of %d bytes was dropped, and a broker takes %d; the gap shows", len(body), maxPart))
@@ -105,7 +103,7 @@ func (s *served) push(body []byte) {
 	if !s.out.on {
 		s.mu.Unlock()
 		if err := s.a.publish(s.stream(), said{Session: s.id}, body); err != nil {
-			s.a.Log(err.Error()) // this controller takes no more than what it hears; the gap shows
+			s.a.Log(err.Error()) // this controller wants no retransmission; it sees the gap
 		}
 		return
 	}
@@ -120,9 +118,8 @@ func (s *served) push(body []byte) {
 	s.pump()
 }
 
-// room counts something that is about to be kept, and has what is over the bound forgotten for it:
-// of the session that keeps most, the oldest first, so that a controller which is gone takes nothing
-// from one that reads.
+// room counts a push that is about to be kept. If keepBytes is exceeded it removes the oldest pushes of
+// the session that keeps most, so that a controller which is gone takes no room from one that reads.
 func (a *agent) room(size int) {
 	for over := a.keeping.Add(int64(size)) > keepBytes; over; over = a.keeping.Load() > keepBytes {
 		a.mu.Lock()
@@ -134,7 +131,7 @@ func (a *agent) room(size int) {
 		}
 		a.mu.Unlock()
 		if most == nil || most.held.Load() == 0 {
-			return // what sessions keep that have ended goes with them
+			return // the rest belongs to sessions that are ending and give it back
 		}
 		most.mu.Lock()
 		if len(most.out.list) > 0 {
@@ -144,7 +141,8 @@ func (a *agent) room(size int) {
 	}
 }
 
-// pump sends what may be on its way; s.mu is held. What the broker does not take now is sent later.
+// pump sends as many pushes as flightSize allows; s.mu is held. If the broker refuses one, it is sent
+// later.
 func (s *served) pump() {
 	for {
 		k, ok := s.out.next()
@@ -158,14 +156,14 @@ func (s *served) pump() {
 	}
 }
 
-// keep begins to keep what is said until the controller has it.
+// keep has pushes kept from now on until they are acknowledged.
 func (s *served) keep() {
 	s.mu.Lock()
 	s.out.on = true
 	s.mu.Unlock()
 }
 
-// has takes what the controller says of what it has.
+// has takes an acknowledgement from the controller.
 func (s *served) has(body []byte) error {
 	var p possession
 	if err := json.Unmarshal(body, &p); err != nil {
@@ -178,8 +176,8 @@ func (s *served) has(body []byte) error {
 	return nil
 }
 
-// late sends again what the controller has said nothing of for long; after a new connection to the
-// broker, what was on its way is sent at once.
+// late retransmits if no acknowledgement came for lateTime, and at once if the connection to the broker
+// is a new one, since what was on its way is lost.
 func (s *served) late(anew bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +187,7 @@ func (s *served) late(anew bool) {
 	}
 }
 
-// forget gives back what the session kept, when it is over.
+// forget drops the pushes of a session that is over.
 func (s *served) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,8 +195,8 @@ func (s *served) forget() {
 	s.out = outbox{}
 }
 
-// holds counts what is kept. Its numbers are read without the session's lock, which is held while
-// something is sent.
+// holds adjusts the counts of kept bytes. They are atomic because they are read without the session's
+// lock, which is held during a send.
 func (s *served) holds(more int) {
 	s.held.Add(int64(more))
 	s.a.keeping.Add(int64(more))

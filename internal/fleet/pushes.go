@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// When a controller says what it has: so many bytes or so long after it last did.
+// When a controller acknowledges: so many bytes, or so long, after the last acknowledgement.
 const (
 	haveBytes = flightSize / 2
 	haveTime  = 2 * time.Second
 )
 
-// pushes is what a controller has of what a host says by itself.
+// pushes is the state of the pushes that a controller receives from a host.
 type pushes struct {
-	have  uint64    // the highest number up to which all came, or is kept by nobody any more
-	bytes int       // that came since the host was told
-	due   bool      // the host is to be told
-	at    time.Time // when it was told last
-	asked time.Time // when it was last asked to say again what is missing
+	have  uint64    // all pushes up to this number have come, or are no longer kept by the host
+	bytes int       // that came since the last acknowledgement
+	due   bool      // an acknowledgement is due
+	at    time.Time // of the last acknowledgement
+	asked time.Time // when a retransmission was last asked for
 }
 
-// pushed takes something that the host keeps until it is here: once, and in its order. What it keeps
-// no more is a gap, which the numbers in what comes next show.
+// pushed takes a push and delivers each one once and in order. If the host no longer keeps some, that is
+// a gap, which the reader sees by the numbers of the samples.
 func (s *Session) pushed(head said, body []byte) {
 	s.mu.Lock()
 	g := &s.got
@@ -31,7 +31,7 @@ func (s *Session) pushed(head said, body []byte) {
 	}
 	now := time.Now()
 	switch {
-	case head.Push <= g.have: // it came before
+	case head.Push <= g.have: // a duplicate
 		s.mu.Unlock()
 		return
 	case head.Push > g.have+1:
@@ -57,18 +57,18 @@ func (s *Session) pushed(head said, body []byte) {
 	}
 }
 
-// have tells the host what is here.
+// have acknowledges what has come; again asks for the rest to be sent again.
 func (s *Session) have(again bool) {
 	s.mu.Lock()
 	body, err := json.Marshal(possession{s.got.have, again})
 	s.got.bytes, s.got.due, s.got.at, s.said = 0, false, time.Now(), time.Now()
 	s.mu.Unlock()
 	if err == nil {
-		_ = s.l.send(s, random(15), methodHave, true, body) // the host says it again, and is told then
+		_ = s.l.send(s, random(15), methodHave, true, body) // if this is lost, the host retransmits and is answered then
 	}
 }
 
-// tell tells the host what is here, if there was anything since it was told.
+// tell acknowledges if something has come since the last acknowledgement.
 func (s *Session) tell(now time.Time) {
 	s.mu.Lock()
 	due := s.got.due && now.Sub(s.got.at) > haveTime
@@ -78,7 +78,7 @@ func (s *Session) tell(now time.Time) {
 	}
 }
 
-// missed asks for what was said while nothing could be heard.
+// missed asks for the pushes that were lost while the broker was not connected.
 func (s *Session) missed() {
 	s.mu.Lock()
 	keeps := s.got.have > 0

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// served is a session, as the agent has it.
+// served is a session on the agent's side.
 type served struct {
 	a     *agent
 	id    string
@@ -30,8 +30,8 @@ type served struct {
 	out   outbox
 }
 
-// remembered is a request that has come, and its answer once there is one: a request that comes
-// twice is carried out once.
+// remembered is a request that was received, and its answer once there is one. So a request that
+// arrives twice is carried out once.
 type remembered struct {
 	sum    string
 	answer []byte
@@ -74,7 +74,7 @@ func (s *served) run(ctx context.Context) {
 	s.a.mu.Unlock()
 }
 
-// call is a JSON-RPC request; what else it may have is not passed on.
+// call is a JSON-RPC request. Other members of a request are not passed on.
 type call struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -82,8 +82,8 @@ type call struct {
 	Params  json.RawMessage `json:"params,omitempty"`
 }
 
-// take hands a request to the host's agent, unless it has come before. The id of JSON-RPC is
-// replaced by the request's, which comes back with the answer.
+// take passes a request to the host's agent, unless it is a duplicate. The request's own id replaces
+// that of JSON-RPC, so that the answer can be matched.
 func (s *served) take(r request, body []byte, changes bool) error {
 	var c call
 	if err := strict(body, &c); err != nil || c.Method != r.Method || len(c.ID) == 0 {
@@ -120,7 +120,7 @@ func (s *served) take(r request, body []byte, changes bool) error {
 	return nil
 }
 
-// again sends an answer that was sent before; of a request that is still at work there is none.
+// again repeats an answer; a request that is still being worked on has none yet.
 func (s *served) again(id string) error {
 	s.mu.Lock()
 	answer := s.asked[id].answer
@@ -131,8 +131,8 @@ func (s *served) again(id string) error {
 	return s.a.publish(s.stream(), said{Session: s.id, Answers: id}, answer)
 }
 
-// remember keeps an answer, and forgets the oldest beyond what is kept. The request itself stays
-// known, so that it is never carried out again.
+// remember keeps an answer, and drops the oldest answers beyond maxKept. Their requests stay known, so
+// that none is carried out twice.
 func (s *served) remember(id string, answer []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *served) remember(id string, answer []byte) {
 	}
 }
 
-// forward sends on what the host's agent says.
+// forward sends the messages of the host's agent to the controller.
 func (s *served) forward(out *io.PipeReader) {
 	r := bufio.NewReaderSize(out, 64<<10)
 	for {

@@ -47,7 +47,7 @@ const nettopInterval = 500 * time.Millisecond
 func (m macosEnd) StartSampling(ctx context.Context, what measure.Watch, interval time.Duration) (func() ([]model.Sample, error), error) {
 	filter := kernel.TCPFilter{Addrs: what.Addrs, Ports: what.Ports}
 	return repeat(ctx, m.env.Now, max(interval, nettopInterval), func(ctx context.Context) ([]model.Conn, error) {
-		answer, err := m.env.Reach(m.p).Ask(ctx, host.Name{Host: reach.Here}, "macos", macos.NettopScript, frame.Most)
+		answer, err := m.env.Reach(m.p).Ask(ctx, host.Name{Host: reach.Here}, "macos", macos.NettopScript(), frame.Most)
 		if err != nil {
 			return nil, err
 		}

@@ -21,6 +21,13 @@ type Reading struct {
 	F      *model.Facts
 }
 
+// Asked are the sysctls that a script asks for: those of its line names='…'.
+func Asked(script string) []string {
+	_, rest, _ := strings.Cut(script, "names='")
+	names, _, _ := strings.Cut(rest, "'")
+	return strings.Fields(names)
+}
+
 // Start is the facts of no host yet.
 func Start(name string, frames frame.Frames) Reading {
 	return Reading{name, frames, &model.Facts{UID: -1, Settings: map[string]model.Fact[string]{}}}

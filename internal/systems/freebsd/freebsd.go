@@ -23,7 +23,7 @@ type System struct{}
 func (System) Name() string { return "freebsd" }
 
 // Script implements systems.System.
-func (System) Script() string { return script }
+func (System) Script() string { return frame.Shell(script) }
 
 // Tried implements systems.System.
 func (System) Tried() string {
@@ -36,7 +36,7 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r.Host(r.Sysctls("host"), "hw.physmem")
 	r.F.BootID = boot(r)
 	values := r.Sysctls("values")
-	r.Settings(values, asked())
+	r.Settings(values, bsd.Asked(script))
 	threads(r, values)
 	changeable(r, values)
 	if cc := r.Lines("cc", "which congestion controls there are"); len(cc) > 0 {
@@ -52,13 +52,6 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	zfs(r)
 	written(r)
 	return r.F
-}
-
-// asked are the sysctls that the script asks for.
-func asked() []string {
-	_, rest, _ := strings.Cut(script, "names='")
-	names, _, _ := strings.Cut(rest, "'")
-	return strings.Fields(names)
 }
 
 // boot tells starts apart. The boot time moves when the clock is set, so it is the second choice.

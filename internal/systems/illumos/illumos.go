@@ -25,7 +25,7 @@ type System struct{}
 func (System) Name() string { return "illumos" }
 
 // Script implements systems.System.
-func (System) Script() string { return script }
+func (System) Script() string { return frame.Shell(script) }
 
 // Tried implements systems.System.
 func (System) Tried() string {

@@ -1,15 +1,4 @@
-# Read only. Each command's output goes into a frame: name, exit code, bytes.
-LC_ALL=C; export LC_ALL
-PATH="$PATH:/usr/bin:/usr/sbin:/bin:/sbin"; export PATH
-n=0
-look() {
-	name=$1; shift
-	said=$("$@" 2>&1 </dev/null); code=$?
-	size=$(printf %s "$said" | wc -c)
-	printf 'begin %s %s %s\n%s\n' "$name" "$code" $size "$said"
-	n=$((n + 1))
-}
-echo 'linerate-frames 1'
+# Read only; package frame prepends what look is.
 look nodename uname -n
 look release uname -r
 look version uname -v
@@ -31,4 +20,3 @@ look system cat /etc/system
 look ixgbe cat /kernel/drv/ixgbe.conf
 look counters kstat -p link:::ierrors link:::oerrors link:::norcvbuf link:::noxmtbuf link:::rbytes64 link:::obytes64
 look tcpcount kstat -p tcp:0:tcp:retransSegs tcp:0:tcp:outDataSegs tcp:0:tcp:listenDrop
-echo "linerate-frames end $n"

@@ -22,7 +22,7 @@ type System struct{}
 func (System) Name() string { return "macos" }
 
 // Script implements systems.System.
-func (System) Script() string { return script }
+func (System) Script() string { return frame.Shell(script) }
 
 // Tried implements systems.System.
 func (System) Tried() string {
@@ -41,9 +41,7 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	} else {
 		r.Blind("bootid", "whether the host was restarted since", r.Frames.Text("bootid").Why)
 	}
-	_, rest, _ := strings.Cut(script, "names='")
-	names, _, _ := strings.Cut(rest, "'")
-	r.Settings(r.Sysctls("values"), strings.Fields(names))
+	r.Settings(r.Sysctls("values"), bsd.Asked(script))
 	r.Links()
 	r.LinkCounters()
 	r.TCPCounters()

@@ -1,7 +1,6 @@
 package macos
 
 import (
-	_ "embed" // its script
 	"errors"
 	"fmt"
 	"net/netip"
@@ -13,11 +12,9 @@ import (
 	"linerate/internal/systems/frame"
 )
 
-// NettopScript asks nettop(1) for the TCP connections, and changes nothing; it runs in sh, and Connections reads
-// its answer.
-//
-//go:embed nettop.sh
-var NettopScript string
+// NettopScript is a script for sh that asks nettop(1) for the TCP connections, and changes nothing;
+// Connections reads its answer.
+func NettopScript() string { return frame.Shell("look nettop nettop -L 1 -n -x -m tcp\n") }
 
 // Connection is a connection and the process that holds it.
 type Connection struct {

@@ -1,16 +1,5 @@
-# Read only. Each command's output goes into a frame: name, exit code, bytes.
-LC_ALL=C; export LC_ALL
-PATH="$PATH:/usr/bin:/usr/sbin:/bin:/sbin"; export PATH
-n=0
-look() {
-	name=$1; shift
-	said=$("$@" 2>&1 </dev/null); code=$?
-	size=$(printf %s "$said" | wc -c | tr -d ' ')
-	printf 'begin %s %s %s\n%s\n' "$name" "$code" "$size" "$said"
-	n=$((n + 1))
-}
+# Read only; package frame prepends what look is.
 names='kern.ipc.maxsockbuf net.inet.tcp.sendspace net.inet.tcp.recvspace net.inet.tcp.autorcvbufmax net.inet.tcp.autosndbufmax net.inet.tcp.doautorcvbuf net.inet.tcp.doautosndbuf net.inet.tcp.delayed_ack net.inet.tcp.rfc1323 net.inet.tcp.win_scale_factor net.inet.tcp.mssdflt net.inet.tcp.use_newreno'
-echo 'linerate-frames 1'
 look nodename uname -n
 look release uname -r
 look product sw_vers -productVersion
@@ -27,4 +16,3 @@ look nfs nfsstat -m
 look smb smbutil statshares -a
 look sysctlconf cat /etc/sysctl.conf
 look nsmb cat /etc/nsmb.conf
-echo "linerate-frames end $n"

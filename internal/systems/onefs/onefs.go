@@ -5,7 +5,6 @@ package onefs
 
 import (
 	_ "embed" // the script
-	"strings"
 
 	"linerate/internal/model"
 	"linerate/internal/systems/bsd"
@@ -22,7 +21,7 @@ type System struct{}
 func (System) Name() string { return "onefs" }
 
 // Script implements systems.System.
-func (System) Script() string { return script }
+func (System) Script() string { return frame.Shell(script) }
 
 // Tried implements systems.System.
 func (System) Tried() string {
@@ -34,9 +33,7 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r := bsd.Start("onefs", frames)
 	r.Host(r.Sysctls("host"), "hw.physmem")
 	r.F.BootID = "kern.boottime " + r.One("boottime")
-	_, rest, _ := strings.Cut(script, "names='")
-	names, _, _ := strings.Cut(rest, "'")
-	r.Settings(r.Sysctls("values"), strings.Fields(names))
+	r.Settings(r.Sysctls("values"), bsd.Asked(script))
 	r.Links()
 	return r.F
 }

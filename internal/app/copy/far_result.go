@@ -2,7 +2,6 @@ package copy
 
 import (
 	"context"
-	"time"
 
 	"linerate/internal/move"
 	"linerate/internal/move/mover"
@@ -58,27 +57,11 @@ func add(m *move.Summary, o move.Summary) {
 	m.Retried, m.Excluded = m.Retried+o.Retried, m.Excluded+o.Excluded
 }
 
-// follow shows a copy while it goes on, where somebody watches.
+// follow shows a copy while it goes on.
 func (b *between) follow(ctx context.Context) (stop func()) {
-	if !b.p.Live() {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		line := &line{now: b.env.Now, seen: b.seen}
-		ticker := time.NewTicker(watchEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-			to, from := b.to.seen(), b.from.seen()
-			b.p.Tick("copy", line.text(to.Received, to.Moved, from.Total)+", "+unit.Count(from.Streams, "stream"))
-		}
-	}()
-	return func() { cancel(); <-ended; b.p.End() }
+	line := &line{now: b.env.Now, seen: b.seen}
+	return following(ctx, b.p, nil, func() {
+		to, from := b.to.seen(), b.from.seen()
+		b.p.Tick("copy", line.text(to.Received, to.Moved, from.Total)+", "+unit.Count(from.Streams, "stream"))
+	})
 }

@@ -138,27 +138,9 @@ func (e *spreadEnd) failure() string {
 
 // follow shows a copy while it goes on, where somebody watches, and takes its time.
 func (s *spreading) follow(ctx context.Context) (stop func()) {
-	began := s.env.Now()
-	if !s.p.Live() {
-		return func() { s.took += s.env.Now().Sub(began) }
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		line := &line{now: s.env.Now}
-		ticker := time.NewTicker(watchEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				s.show(line)
-			}
-		}
-	}()
-	return func() { cancel(); <-ended; s.p.End(); s.took += s.env.Now().Sub(began) }
+	began, line := s.env.Now(), &line{now: s.env.Now}
+	ended := following(ctx, s.p, nil, func() { s.show(line) })
+	return func() { ended(); s.took += s.env.Now().Sub(began) }
 }
 
 // show renews the line of all ends.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"linerate/internal/app"
 	"linerate/internal/move"
 	"linerate/internal/move/mover"
 	"linerate/internal/unit"
@@ -41,18 +42,19 @@ func lostText(lost map[string]int64) string {
 // watchEvery is how often the line of a copy is renewed.
 const watchEvery = 500 * time.Millisecond
 
-// follow shows a copy while it goes on, where somebody watches.
-func (s *session) follow(ctx context.Context) (stop func()) {
-	if !s.p.Live() {
+// following calls show every watchEvery while a copy goes on, if somebody watches, until stop. begin,
+// if there is one, is called before.
+func following(ctx context.Context, p app.Progress, begin func(context.Context), show func()) (stop func()) {
+	if !p.Live() {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
+	if begin != nil {
+		begin(ctx)
+	}
 	go func() {
 		defer close(ended)
-		line := &line{now: s.env.Now, seen: s.seen}
-		var total atomic.Pointer[mover.Total]
-		go mover.Count(ctx, s.route.Tops, s.o.Exclude, func(t mover.Total) { total.Store(&t) })
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
 		for {
@@ -60,12 +62,24 @@ func (s *session) follow(ctx context.Context) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
+				show()
 			}
-			m := s.report.Summary()
-			s.p.Tick("copy", line.text(m.Bytes, m, total.Load()))
 		}
 	}()
-	return func() { cancel(); <-ended; s.p.End() }
+	return func() { cancel(); <-ended; p.End() }
+}
+
+// follow shows a copy while it goes on.
+func (s *session) follow(ctx context.Context) (stop func()) {
+	line := &line{now: s.env.Now, seen: s.seen}
+	var total atomic.Pointer[mover.Total]
+	count := func(ctx context.Context) {
+		go mover.Count(ctx, s.route.Tops, s.o.Exclude, func(t mover.Total) { total.Store(&t) })
+	}
+	return following(ctx, s.p, count, func() {
+		m := s.report.Summary()
+		s.p.Tick("copy", line.text(m.Bytes, m, total.Load()))
+	})
 }
 
 // Took is how long it took.

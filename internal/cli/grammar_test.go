@@ -32,7 +32,12 @@ func TestFlagsHaveOneGrammar(t *testing.T) {
 				}
 			}
 		})
+		names := map[string]bool{}
 		for _, c := range cmd.Commands() {
+			if names[c.Name()] {
+				t.Errorf("%s is registered twice", c.CommandPath())
+			}
+			names[c.Name()] = true
 			walk(c)
 		}
 	}
@@ -52,7 +57,7 @@ func TestQuantitiesAreReadAlike(t *testing.T) {
 		"tune plan --profile nobody --rtt 1ms --line-rate", "size link --rate", "size window --rtt 1ms --rate", "setting xyzzy --rtt 1ms --rate", "published --like 10GbE --place",
 	}
 	sizes := []string{"load block /nowhere --block", "load block /nowhere --area", "size nfs --rtt 1ms --rate 10G --transfer", "serve nowhere --history"}
-	times := []string{"explain nowhere --for", "watch nowhere --window", "serve nowhere --window", "load block /nowhere --for", "load block /nowhere --interval",
+	times := []string{"explain nowhere --for", "explain nowhere --wait", "watch nowhere --window", "serve nowhere --window", "load block /nowhere --for", "load block /nowhere --interval",
 		"size window --rate 10G --rtt", "setting xyzzy --rate 10G --rtt", "tune apply --set tcp_sack=1 --dry-run --confirm-within"}
 	for _, q := range []struct {
 		lines       []string

@@ -351,7 +351,7 @@ func (f *file) commit(ctx context.Context) error {
 func (f *file) close() error {
 	errs := f.closeAll()
 	f.proving.Lock() // nobody reads it any more
-	f.proving.Unlock()
+	defer f.proving.Unlock()
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close: %w", f.p.sinkError(err))
 	}
@@ -384,6 +384,7 @@ func (f *file) discard() error {
 // Abort implements move.SinkFile. What is kept of a large file is made durable first, and
 // is what the journal says of it.
 func (f *file) Abort(keep bool) error {
+	f.shut.Store(true) // nothing of it is read again
 	var err error
 	if keep = keep && f.e.Size >= aloneFrom; keep {
 		err = errors.Join(f.p.appendLast(), f.close())

@@ -27,7 +27,7 @@ const provedAtOnce = 16
 // proveAhead reads blocks that are durable again, beside the writing of others; f.syncing is held, and
 // the file is open.
 func (f *file) proveAhead() {
-	if f.p.o.Verify != move.Full || !f.proving.TryLock() {
+	if f.p.o.Verify != move.Full || f.shut.Load() || !f.proving.TryLock() {
 		return
 	}
 	go func() {

@@ -97,6 +97,9 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 		return err
 	}
 	v := newView(env, o.once, o.replay == "")
+	if v.screen != nil {
+		defer onSuspend(v.screen)()
+	}
 	if o.replay != "" {
 		err = watch.Replay(ctx, env.Env, watch.ReplayOptions{Ref: o.replay, LineRate: w.LineRate, Window: o.window, Speed: o.speed, Show: v.show})
 	} else {

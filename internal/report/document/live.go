@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // Terminal codes (ECMA-48, and xterm's for the second screen) of pages that replace each other. The
@@ -20,6 +21,7 @@ const (
 type Live struct {
 	More string // how to see what does not fit; empty: not said
 	to   *Screen
+	mu   sync.Mutex
 	open bool
 }
 
@@ -29,6 +31,8 @@ func (s *Screen) Live() *Live { return &Live{to: s} }
 // Draw puts a document in the place of the one before. What does not fit into height lines is cut
 // off, which the last line says. It fails when the stream does.
 func (l *Live) Draw(d Document, color bool, width, height int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var page, out bytes.Buffer
 	if err := d.Text(&page, color, width); err != nil {
 		return err
@@ -56,7 +60,14 @@ func (l *Live) Draw(d Document, color bool, width, height int) error {
 }
 
 // Close leaves the terminal as it was. It fails when the stream does.
-func (l *Live) Close() error {
+func (l *Live) Close() error { return l.Suspend(func() {}) }
+
+// Suspend leaves the terminal as it was while stopped runs; the next document opens the second screen
+// again. It fails when the stream does.
+func (l *Live) Suspend(stopped func()) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer stopped()
 	if !l.open {
 		return nil
 	}

@@ -47,6 +47,25 @@ func TestLivePagesReplaceEachOther(t *testing.T) {
 	}
 }
 
+// While the user has stopped the program the terminal is as it was; after that the picture is there again.
+func TestLiveGivesTheTerminalBackWhileItIsStopped(t *testing.T) {
+	var b bytes.Buffer
+	l := NewScreen(&b).Live()
+	d := Document{Lead: []Block{{Text: "a line"}}}
+	if err := l.Draw(d, false, 60, 10); err != nil {
+		t.Fatal(err)
+	}
+	b.Reset()
+	stopped := ""
+	if err := l.Suspend(func() { stopped = b.String() }); err != nil || stopped != liveClose {
+		t.Errorf("stopped after %q: %v", stopped, err)
+	}
+	b.Reset()
+	if err := l.Draw(d, false, 60, 10); err != nil || !strings.HasPrefix(b.String(), liveOpen) {
+		t.Errorf("after that %q: %v", b.String(), err)
+	}
+}
+
 // Nothing is erased after a line: with one as wide as the terminal that would take its last character,
 // and of "61%" leave "61".
 func TestLiveKeepsTheLastColumn(t *testing.T) {

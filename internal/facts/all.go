@@ -54,7 +54,7 @@ func subjects() []subject {
 // be read, or linerate cannot read this operating system yet.
 func Read(ctx context.Context, src kernel.Source, host string, now time.Time) (*model.Facts, error) {
 	if src.OS() != "linux" {
-		return nil, fmt.Errorf("read facts of %s: linerate itself reads them on Linux alone, and this is %s: %w", host, src.OS(), errors.ErrUnsupported)
+		return nil, fmt.Errorf("read facts of %s: unsupported on %s, where no agent of linerate reads them: %w", host, src.OS(), errors.ErrUnsupported)
 	}
 	f := &model.Facts{V: model.FactsVersion, Host: host, Taken: now, OS: src.OS(), UID: -1, Settings: map[string]model.Fact[string]{}}
 	noted := &noting{Source: src}

@@ -65,7 +65,7 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", o.Listen)
 	if err != nil {
-		return fmt.Errorf("serve on %s: %w; choose another address with a free port", o.Listen, err)
+		return fmt.Errorf("serve on %s: %w; choose another address or port with --listen", o.Listen, err)
 	}
 	view := web.NewView(o.Title, e.Build)
 	view.KeepRuns(&kept{env: e})

@@ -87,7 +87,7 @@ func TestAPortInUseIsSaid(t *testing.T) {
 	}
 	defer ln.Close()
 	err = Serve(t.Context(), app.Env{Now: time.Now}, Options{Listen: ln.Addr().String()}, nil)
-	if err == nil || !strings.Contains(err.Error(), "choose another address with a free port") {
+	if err == nil || !strings.Contains(err.Error(), "choose another address or port with --listen") {
 		t.Error(err)
 	}
 }

@@ -77,8 +77,12 @@ func ComeAndGo(e *End) bool {
 }
 
 // shortFlows is the verdict on a transfer of many short connections, where they moved
-// most of what the interface carried; nil elsewhere.
+// most of what the interface carried; nil elsewhere, and of a copy of ours: it keeps its connections, or has
+// none within one host, so that short ones are of others.
 func (v *views) shortFlows() *model.Verdict {
+	if v.copy != nil {
+		return nil
+	}
 	snd, rcv := churnAt(v.Sender, true), churnAt(v.Receiver, false)
 	c := snd
 	if c == nil || rcv != nil && rcv.bytes > c.bytes {

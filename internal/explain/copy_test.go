@@ -93,7 +93,7 @@ func TestTheDiskOfACopyIsNamed(t *testing.T) {
 	}
 }
 
-// A copy within one host has no connections.
+// A copy within one host has no connections. Those that others open on it meanwhile hold nothing of it back.
 func TestACopyWithinAHost(t *testing.T) {
 	for want, count := range map[model.LimiterID]model.CopyCount{
 		model.TargetStorage: {Writing: 60 * time.Second, Committing: 9 * time.Second, Reading: 10 * time.Second, Files: 3},
@@ -105,7 +105,10 @@ func TestACopyWithinAHost(t *testing.T) {
 		count.Took, count.CPUs, count.Bytes = 10*time.Second, 8, 1e9
 		e := &End{Host: "nas1", Samples: make([]model.Sample, 40)}
 		for i := range e.Samples {
+			n := int64(i)
 			e.Samples[i].At = time.Duration(i) * 250 * time.Millisecond
+			e.Samples[i].SNMP = map[string]int64{"Tcp.ActiveOpens": 20 * n}
+			e.Samples[i].NICs = []model.NICCount{{Name: "eth0", TxBytes: n * 600_000, RxBytes: n * 600_000}}
 		}
 		grow(e.Samples, count)
 		v := Judge(Case{Sender: e, Receiver: e, Passive: true})
@@ -115,5 +118,17 @@ func TestACopyWithinAHost(t *testing.T) {
 		if v.Measured < 0.7e9 || v.Measured > 0.9e9 {
 			t.Errorf("%s: measured %v", want, v.Measured)
 		}
+	}
+}
+
+// Of empty files there is work, and no byte.
+func TestACopyOfEmptyFiles(t *testing.T) {
+	e := &End{Host: "nas1", Samples: make([]model.Sample, 40)}
+	for i := range e.Samples {
+		e.Samples[i].At = time.Duration(i) * 250 * time.Millisecond
+	}
+	grow(e.Samples, model.CopyCount{Took: 10 * time.Second, CPUs: 8, Writing: 60 * time.Second, Files: 100_000})
+	if v := Judge(Case{Sender: e, Receiver: e, Passive: true}); v.Limiter != model.SmallFiles || v.Measured != 0 {
+		t.Errorf("%s (%v): %s", v.Limiter, v.Measured, v.Line)
 	}
 }

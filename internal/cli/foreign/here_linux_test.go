@@ -147,3 +147,58 @@ func TestAnotherUnixChangesItself(t *testing.T) {
 	hasAll(t, said(t, here, 0, "tune", "confirm"), "1 of its changes are in force")
 	hasAll(t, said(t, here, 0, "tune", "undo"), "0 -> 1 again")
 }
+
+// Each line of the tables of docs/systems.md, and what is refused: over ssh the same script does it.
+func TestEachSettingOfAnotherUnix(t *testing.T) {
+	t.Parallel()
+	labtest.Needs(t, labtest.Root, labtest.Namespaces, "unshare", "mount")
+	t.Run("freebsd", func(t *testing.T) { freeBSDSettings(t, unixHere(t, "freebsd", "freebsd", "")) })
+	t.Run("macos", func(t *testing.T) { macOSSettings(t, unixHere(t, "darwin", "macos", "net.inet.tcp.doautorcvbuf=0")) })
+	t.Run("illumos", func(t *testing.T) { illumosSettings(t, unixHere(t, "illumos", "illumos", "")) })
+}
+
+func freeBSDSettings(t *testing.T, here reach.ThisHost) {
+	t.Helper()
+	set := func(want int, value string, say ...string) {
+		t.Helper()
+		hasAll(t, said(t, here, want, "tune", "apply", "--set", value), say...)
+	}
+	// Each line of the table of docs/systems.md, in one plan.
+	hasAll(t, said(t, here, 0, append([]string{"tune", "apply", "--confirm-within", "0"}, sets("freebsd.sysctl.net.inet.tcp.cc.algorithm=newreno", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "freebsd.nfsd.threads=128",
+		"freebsd.ifconfig.mtu@ix0=9000", "freebsd.ifconfig.offload@ix0=lro=off,tso4=on,tso6=on", "freebsd.sysctl.dev.ix.N.fc@ix0=0", "any.zfs.atime@tank/media=off")...)...), "applied: yes")
+	hasAll(t, said(t, here, 0, "tune", "undo"), "newreno -> cubic again", "0 -> 1 again", "128 -> 64 again", "9000 -> 1500 again", "lro=off,tso4=on,tso6=on -> lro=on,tso4=on,tso6=on again", "0 -> 3 again")
+	set(1, "freebsd.sysctl.net.inet.tcp.cc.algorithm=bbr", "No such process", "put back")
+	set(2, "freebsd.sysctl.dev.ix.N.fc@ix1=0", "dev.ix.1.fc is 3, and the system lets nobody write it while it runs")
+	set(2, "freebsd.sysctl.net.inet.tcp.recvbuf_inc=1", "linerate does not set")
+	set(2, "freebsd.nfsd.threads=1;reboot", "want a number")
+	hasAll(t, said(t, here, 1, "tune", "apply", "--set", "freebsd.ifconfig.mtu@ix0=9000", "--persist"), "/etc/rc.conf has no ifconfig_ix0= of its own", "give it a line there first")
+	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "freebsd.nfsd.threads=128", "--persist"), "there by hand")
+	hasAll(t, said(t, here, 0, "tune", "script", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/sysctl.conf", "from='unset'")
+}
+
+func macOSSettings(t *testing.T, here reach.ThisHost) {
+	t.Helper()
+	hasAll(t, said(t, here, 0, append([]string{"tune", "apply", "--confirm-within", "0"}, sets("macos.sysctl.net.inet.tcp.delayed_ack=0", "macos.sysctl.net.inet.tcp.win_scale_factor=4",
+		"macos.sysctl.net.inet.tcp.doautorcvbuf=1", "macos.sysctl.net.inet.tcp.sendspace=262144", "macos.sysctl.net.inet.tcp.recvspace=262144", "macos.link.mtu@en0=9000")...)...), "applied: yes")
+	hasAll(t, said(t, here, 0, "tune", "undo"), "0 -> 3 again", "4 -> 3 again", "1 -> 0 again", "9000 -> 1500 again")
+	hasAll(t, said(t, here, 1, "tune", "apply", "--set", "macos.link.mtu@en0=16000"), "not a valid MTU", "put back")
+	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.sysctl.net.inet.tcp.rfc1323=1"), "does not set")
+	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.file.nsmb_conf=x"), "by hand")
+	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0", "--persist", "--confirm-within", "2m"), "before you confirm")
+	hasAll(t, said(t, here, 0, "tune", "script", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/linerate.sysctl.sh", "org.linerate.sysctl")
+}
+
+func illumosSettings(t *testing.T, here reach.ThisHost) {
+	t.Helper()
+	hasAll(t, said(t, here, 1, "tune", "apply", "--set", "illumos.ipadm.tcp.send_buf=2000000"), "is out of range", "put back")
+	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "illumos.ipadm.tcp.send_buf=1;reboot"), "want a number")
+	hasAll(t, said(t, here, 2, "tune", "plan", "--set", "linux.sysctl.net.ipv4.tcp_mtu_probing=1"), "this host runs illumos")
+	hasAll(t, said(t, here, 0, "tune", "apply", "--set", "illumos.ipadm.tcp.send_buf=65536", "--persist"), "illumos.ipadm.tcp.send_buf@ipadm: unset -> 65536")
+	hasAll(t, said(t, here, 0, "tune", "undo"), "65536 -> unset again", "65536 -> 49152 again")
+	hasAll(t, said(t, here, 0, append([]string{"tune", "apply", "--confirm-within", "0"}, sets("illumos.dladm.mtu@igb0=9000", "illumos.sharectl.nfs.servers=2048", "illumos.sharectl.nfs.lockd_servers=512",
+		"illumos.ipadm.tcp._naglim_def=1", "illumos.ipadm.tcp._deferred_acks_max=8")...)...), "applied: yes")
+	hasAll(t, said(t, here, 0, "tune", "undo"), "9000 -> 1500 again", "2048 -> 1024 again", "512 -> 256 again", "1 -> 4095 again")
+	hasAll(t, said(t, here, 1, "tune", "apply", "--set", "illumos.dladm.mtu@ixgbe0=9000"), "link busy", "put back")
+	hasAll(t, said(t, here, 0, "tune", "script", "--set", "illumos.system.zfs.l2arc_noprefetch=0", "--set", "illumos.driver.ixgbe.intr_throttling=0"), "/etc/system", "/kernel/drv/ixgbe.conf")
+	hasAll(t, said(t, here, 2, "tune", "plan", "--set", "illumos.system.sd.sd_io_time=8;9"), "want a number")
+}

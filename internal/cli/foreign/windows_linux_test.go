@@ -34,15 +34,12 @@ func TestCheckReadsAWindowsHostOverSSH(t *testing.T) {
 	}
 }
 
+// What else may stand in the way is the same on the host itself, and is tried there.
 func TestAWindowsHostThatCannotBeReadSaysWhy(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{
-		"version:2.0":                   "version 2.0, and 5.1 is needed",
-		"language:ConstrainedLanguage":  "language mode is ConstrainedLanguage (AppLocker, WDAC or Device Guard): log in as a user for whom it is FullLanguage; linerate on that host asks the same PowerShell",
-		"nothing":                       "does not answer as sh or PowerShell does",
-		"cut:3000":                      "cut off",
-		"empty:get-netadapter":          "gave nothing and reported success",
-		"denied:get-netadapter,noadmin": "log in as an administrator",
+		"nothing":  "does not answer as sh or PowerShell does",
+		"cut:3000": "cut off",
 	} {
 		t.Run(how, func(t *testing.T) {
 			h := windowsHost(t, how)
@@ -90,14 +87,17 @@ func TestAWindowsHostWhoseProfileIsRefusedIsReadAndChanged(t *testing.T) {
 
 func TestAWindowsHostThatCannotBeChangedSaysWhy(t *testing.T) {
 	t.Parallel()
+	set := []string{"--set", "windows.smb.multichannel@client=false", "--confirm-within", "2m"}
+	code, out, errs := windowsHost(t, "noadmin").run(t, append([]string{"tune", "apply", "winfiler"}, set...)...)
+	if text := strings.Join(strings.Fields(out+errs), " "); code == 0 || !strings.Contains(text, "it takes an administrator") {
+		t.Errorf("%d: %s", code, text)
+	}
 	for how, want := range map[string]string{
-		"noadmin":                         "it takes an administrator",
 		"missing:register-scheduledtask":  "nothing would undo the plan by itself",
 		"fail:set-smbclientconfiguration": "could not be set to false",
 	} {
 		t.Run(how, func(t *testing.T) {
-			h := windowsHost(t, how)
-			code, out, errs := h.run(t, "tune", "apply", "winfiler", "--set", "windows.smb.multichannel@client=false", "--confirm-within", "2m")
+			code, out, errs := runOn(windowsHere(t, how), append([]string{"tune", "apply"}, set...)...)
 			if text := strings.Join(strings.Fields(out+errs), " "); code == 0 || !strings.Contains(text, want) {
 				t.Errorf("%d: no %q in: %s", code, want, text)
 			}
@@ -108,17 +108,17 @@ func TestAWindowsHostThatCannotBeChangedSaysWhy(t *testing.T) {
 // Two cards of one host take other values, and one lacks a setting: each is planned by itself.
 func TestTuneOfAWindowsHostKeepsItsCardsApart(t *testing.T) {
 	t.Parallel()
-	h := windowsHost(t, "unlike")
+	here := windowsHere(t, "unlike")
 	const two = "@SAN 2 (Büro)="
-	hasAll(t, h.ran(t, 0, "tune", "apply", "winfiler", "--set", "windows.adapter.jumbo@SAN1=9014", "--set", "windows.adapter.jumbo"+two+"16128"), "1514 → 9014", "1514 → 16128", "applied: yes")
-	hasAll(t, h.ran(t, 0, "tune", "undo", "winfiler"), "9014 -> 1514 again", "16128 -> 1514 again")
-	hasAll(t, h.ran(t, 1, "tune", "apply", "winfiler", "--set", "windows.adapter.jumbo@SAN1=16128"), "takes only 1514, 9014", "nothing was changed")
-	code, out, errs := h.run(t, "tune", "apply", "winfiler", "--set", "windows.adapter.receive_buffers@SAN1=4096", "--set", "windows.adapter.receive_buffers"+two+"4096")
+	hasAll(t, said(t, here, 0, "tune", "apply", "--set", "windows.adapter.jumbo@SAN1=9014", "--set", "windows.adapter.jumbo"+two+"16128"), "1514 → 9014", "1514 → 16128", "applied: yes")
+	hasAll(t, said(t, here, 0, "tune", "undo"), "9014 -> 1514 again", "16128 -> 1514 again")
+	hasAll(t, said(t, here, 1, "tune", "apply", "--set", "windows.adapter.jumbo@SAN1=16128"), "takes only 1514, 9014", "nothing was changed")
+	code, out, errs := runOn(here, "tune", "apply", "--set", "windows.adapter.receive_buffers@SAN1=4096", "--set", "windows.adapter.receive_buffers"+two+"4096")
 	hasAll(t, strings.Join(strings.Fields(out+errs), " "), "the adapter SAN 2 (Büro) has no *ReceiveBuffers (Get-NetAdapterAdvancedProperty -AllProperties lists what it has)")
 	if code == 0 || strings.Contains(out, "applied") {
 		t.Errorf("%d: %s", code, out)
 	}
-	hasAll(t, h.ran(t, 0, "tune", "plan", "winfiler", "--set", "windows.adapter.receive_buffers@SAN1=4096"), "512 → 4096")
+	hasAll(t, said(t, here, 0, "tune", "plan", "--set", "windows.adapter.receive_buffers@SAN1=4096"), "512 → 4096")
 }
 
 // A profile has lines for Windows, for the adapter that is named; OneFS has none, and is told so.

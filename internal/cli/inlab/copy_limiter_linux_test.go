@@ -53,8 +53,8 @@ func TestTheLimiterOfACopyInALab(t *testing.T) {
 			{"the target's disk", "fast", "slow", "20", nil, nil, model.TargetStorage, "lab:server1"},
 			{"the source's disk", "slow", "fast", "40", nil, nil, model.SourceStorage, "lab:client1"},
 			{"the window", "fast", "fast", "60", []string{"rcv-window-sysctl", "severe"}, nil, model.ReceiverWindow, "lab:server1"},
-			{"the sender's CPU", "fast", "fast", "40", []string{"sender-cpu", "medium"}, nil, model.SenderCPU, "lab:client1"},
-			{"the receiver's CPU", "fast", "fast", "40", []string{"receiver-cpu", "medium"}, nil, model.ReceiverCPU, "lab:server1"},
+			{"the sender's CPU", "fast", "fast", "60", []string{"sender-cpu", "medium"}, nil, model.SenderCPU, "lab:client1"},
+			{"the receiver's CPU", "fast", "fast", "60", []string{"receiver-cpu", "medium"}, nil, model.ReceiverCPU, "lab:server1"},
 			{"--limit", "fast", "fast", "40", nil, []string{"--limit", "15MB"}, model.ApplicationSource, "lab:client1"},
 			{"loss", "fast", "fast", "15", []string{"loss-random", "severe"}, nil, model.PathLoss, ""},
 		} {

@@ -33,8 +33,10 @@ func (s *Server) planNFS() (plan, error) {
 		files:    map[string]string{"ganesha.conf": s.ganeshaConf(plugins)},
 		daemons: [][]string{
 			{"rpcbind", "-f", "-h", s.addr.String()},
-			{"ganesha.nfsd", "-F", "-f", s.path("ganesha.conf"), "-L", s.path("log", "ganesha.log"), "-p", s.path("run", "ganesha.pid")},
+			{"ganesha.nfsd", "-F", "-f", s.path("ganesha.conf"), "-L", s.path("log", "ganesha.nfsd"), "-p", s.path("run", "ganesha.pid")},
 		},
+		// It ends if the port mapper does not take its programs.
+		first: []string{"portmap", s.at(portmapPort)},
 		probe: []string{"nfs", s.at(nfsPort), s.at(portmapPort)},
 	}, nil
 }

@@ -46,11 +46,12 @@ type exchange func(c net.Conn, args []string) error
 
 func exchanges() map[string]exchange {
 	return map[string]exchange{
-		"nfs":   nfsExchange,
-		"nfs4":  func(c net.Conn, _ []string) error { return nfsNull(c, 4) },
-		"smb":   func(c net.Conn, _ []string) error { return smbExchange(c) },
-		"iscsi": iscsiExchange,
-		"ssh":   func(c net.Conn, _ []string) error { return sshExchange(c) },
+		"nfs":     nfsExchange,
+		"portmap": func(c net.Conn, _ []string) error { return isMapped(c, portmapProg) },
+		"nfs4":    func(c net.Conn, _ []string) error { return nfsNull(c, 4) },
+		"smb":     func(c net.Conn, _ []string) error { return smbExchange(c) },
+		"iscsi":   iscsiExchange,
+		"ssh":     func(c net.Conn, _ []string) error { return sshExchange(c) },
 	}
 }
 

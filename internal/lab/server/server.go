@@ -83,6 +83,7 @@ type plan struct {
 	covers   []cover
 	before   [][]string // run to their end before the daemons
 	daemons  [][]string
+	first    []string   // what the first daemon has to answer before the next is started; nil: nothing
 	probe    []string   // kind and arguments of lab-probe
 	after    [][]string // run to their end once the daemons answer
 	last     []string   // a second probe, after the commands of after; nil: none
@@ -204,7 +205,12 @@ func (s *Server) launch(ctx context.Context, h Host, p plan) error {
 	if err := s.runAll(ctx, h, p, p.before); err != nil {
 		return err
 	}
-	for _, argv := range p.daemons {
+	for i, argv := range p.daemons {
+		if i == 1 && p.first != nil {
+			if err := s.await(ctx, h, p, p.first); err != nil {
+				return err
+			}
+		}
 		proc, err := h.Start(ctx, argv[0], s.private(p, argv)...)
 		if err != nil {
 			return err

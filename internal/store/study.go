@@ -284,10 +284,13 @@ type thinned struct {
 // Close closes the study's files and releases the lock; the files stay.
 func (s *StudyState) Close() error {
 	var errs []error
-	for _, f := range []*os.File{s.log, s.samples, s.lock} {
+	for _, f := range []*os.File{s.log, s.samples} {
 		if f != nil {
 			errs = append(errs, f.Close())
 		}
+	}
+	if s.lock != nil {
+		errs = append(errs, kernel.UnlockFile(s.lock))
 	}
 	return errors.Join(errs...)
 }

@@ -210,7 +210,7 @@ func summarizeStudy(root, id string) StudySummary {
 	}
 	s.State = StudyIsInterrupted
 	if err == nil {
-		err = lock.Close()
+		err = kernel.UnlockFile(lock)
 	}
 	if err != nil {
 		s.Why = err.Error()

@@ -68,6 +68,7 @@ server and user names, for a bug report. Look through it before you share it.`,
   linerate check --watch 10s                  which counters of errors rise, while a copy runs
   linerate check --fail-on medium --json      for a cron job: exit code 5 if there is one
   linerate check --snapshot /tmp/nas1         record this host for a bug report
+  linerate check --snapshot /tmp/nas1.tar.zst   the same in one file
   linerate check freenas --snapshot /tmp/nas2   record one that is not Linux, over ssh
   linerate check --from /tmp/nas1             read the recording anywhere
   linerate check --lldp 35s                   with what the switch says of this host's ports
@@ -86,9 +87,9 @@ server and user names, for a bug report. Look through it before you share it.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.snapshot, "snapshot", "", "record this host into a new folder `DIR`")
+	f.StringVar(&o.snapshot, "snapshot", "", "record this host into a new folder `DIR`, or into one file if the name ends in .tar.zst")
 	f.BoolVar(&o.hideNames, "hide-names", false, "with --snapshot: replace the names of interfaces, mounts, volumes, pools and services too")
-	f.StringVar(&o.From, "from", "", "read the recording in folder `DIR` instead of a host")
+	f.StringVar(&o.From, "from", "", "read the recording in folder or archive `DIR` instead of a host")
 	f.StringVar(&o.Site, "site", "", "check the hosts of a site: all, names (nas1,nas2) or labels (role=dtn); docs/fleet.md")
 	alone(f)
 	f.StringVar(&o.Of, "of", "", "with --site: the `SITE`, where this machine keeps several")

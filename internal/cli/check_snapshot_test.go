@@ -39,6 +39,23 @@ func TestSnapshotHidesNames(t *testing.T) {
 			t.Errorf("%q: read again: exit code %d\n%s%s", c.args, code, out, errs)
 		}
 	}
+	archive := filepath.Join(t.TempDir(), "new", "nas1.tar.zst")
+	code, out, errs := typed(t, "check", "--snapshot", archive, "--watch", "1ms")
+	if code != ExitOK || !strings.Contains(out, archive+": ") || !strings.Contains(out, "linerate check --from "+archive) {
+		t.Fatalf("an archive: exit code %d\n%s%s", code, out, errs)
+	}
+	if info, err := os.Stat(archive); err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 {
+		t.Errorf("an archive: %v, %v", err, info)
+	}
+	if code, out, errs := typed(t, "check", "--from", archive); code != ExitOK || !strings.Contains(out, "\nnas1\nLinux") || !strings.Contains(out, "counters watched for") {
+		t.Errorf("an archive, read again: exit code %d\n%s%s", code, out, errs)
+	}
+	if code, out, errs := typed(t, "guide", "audit", "--from", archive); code != ExitOK {
+		t.Errorf("an archive, audited: exit code %d\n%s%s", code, out, errs)
+	}
+	if code, _, errs := typed(t, "check", "--snapshot", archive); code != ExitUsage || !strings.Contains(errs, "is there already") {
+		t.Errorf("an archive that is there: exit code %d, %s", code, errs)
+	}
 	if code, _, errs := typed(t, "check", "--hide-names"); code != ExitUsage || !strings.Contains(errs, "give --snapshot too") {
 		t.Errorf("without --snapshot: exit code %d, %s", code, errs)
 	}

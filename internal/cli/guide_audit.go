@@ -61,7 +61,7 @@ The last line that sets a value wins; audit calls the others shadowed.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Root, "root", "", "directory `DIR` that stands for /: a recorded tree")
-	f.StringVar(&o.From, "from", "", "read the recording in folder `DIR` (made by linerate check --snapshot DIR)")
+	f.StringVar(&o.From, "from", "", "read the recording in folder or archive `DIR` (made by linerate check --snapshot DIR)")
 	f.StringVar(&o.Kernel, "kernel", "", "judge as if this kernel ran, e.g. 6.18")
 	return cmd
 }

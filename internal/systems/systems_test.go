@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/kernel/snapshot"
 	"linerate/internal/model"
 	"linerate/internal/systems/fake"
 	"linerate/internal/systems/frame"
@@ -181,23 +182,54 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// testdata/SYSTEM-NAME.frames are answers, each with what is read of it beside it.
-func TestRecordings(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.frames")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no recordings", err)
+// recordings are the answers in a folder, each by what its golden is called: a file SYSTEM-NAME.frames,
+// or the one in an archive that a user sent, by the system that the archive's file is named after.
+func recordings(t *testing.T, dir string) map[string]snapshot.File {
+	t.Helper()
+	all := map[string]snapshot.File{}
+	for _, ext := range []string{".frames", snapshot.ArchiveExt} {
+		files, err := filepath.Glob(filepath.Join(dir, "*"+ext))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			from, name := filepath.Dir(file), filepath.Base(file)
+			if ext == snapshot.ArchiveExt {
+				from = file
+			}
+			d, err := snapshot.OpenFolder(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if names, err := d.Names(); from == file {
+				if err != nil || len(names) != 1 {
+					t.Fatalf("%s: %v, %v: want one recording", file, names, err)
+				}
+				name = names[0]
+			}
+			b, err := d.Read(name, frame.Most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[strings.TrimSuffix(file, ext)] = snapshot.File{Name: name, Data: b}
+		}
 	}
-	for _, file := range files {
-		answer, err := os.ReadFile(file)
+	return all
+}
+
+// testdata/SYSTEM-NAME.frames, and archives of such, are answers, each with what is read of it beside it.
+func TestRecordings(t *testing.T) {
+	all := recordings(t, "testdata")
+	if len(all) == 0 {
+		t.Fatal("no recordings")
+	}
+	for file, recorded := range all {
+		system, _, _ := strings.Cut(recorded.Name, "-")
+		got, err := json.MarshalIndent(readAs(t, system, recorded.Data), "", " ")
 		if err != nil {
 			t.Fatal(err)
 		}
-		system, _, _ := strings.Cut(filepath.Base(file), "-")
-		got, err := json.MarshalIndent(readAs(t, system, answer), "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden := strings.TrimSuffix(file, ".frames") + ".json"
+		golden := file + ".json"
 		if *update {
 			if err := os.WriteFile(golden, append(got, '\n'), 0o600); err != nil {
 				t.Fatal(err)
@@ -207,6 +239,22 @@ func TestRecordings(t *testing.T) {
 		if err != nil || !bytes.Equal(append(got, '\n'), want) {
 			t.Errorf("%s is read as\n%s\nwhich %s does not say (%v); go test ./internal/systems -run 'TestRecordings$' -update rewrites it", file, got, golden, err)
 		}
+	}
+}
+
+// A user's archive is a recording as it came.
+func TestAnArchiveIsARecording(t *testing.T) {
+	b, err := os.ReadFile("testdata/freebsd-fake.frames")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := snapshot.WriteArchive(filepath.Join(dir, "box"+snapshot.ArchiveExt), []snapshot.File{{Name: "freebsd-host.frames", Data: b}}); err != nil {
+		t.Fatal(err)
+	}
+	got := recordings(t, dir)[filepath.Join(dir, "box")]
+	if f := readAs(t, "freebsd", got.Data); got.Name != "freebsd-host.frames" || len(f.Settings) == 0 {
+		t.Errorf("%s: %+v", got.Name, f)
 	}
 }
 

@@ -2,8 +2,8 @@ package check
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,48 +18,44 @@ import (
 // its system begins it: freebsd-host.frames.
 const framesExt = ".frames"
 
-// framesFile is the recording of such a host that a user named, by its file or its folder; empty: it
-// is another kind of recording.
-func framesFile(from string) (string, error) {
+// openRecording opens a recording that a user named, by its folder, its archive, or the file of such a
+// host. frames is the name of that file in it; empty: it is another kind of recording.
+func openRecording(from string) (dir snapshot.Folder, frames string, err error) {
 	if strings.HasSuffix(from, framesExt) {
-		return from, nil
+		dir, err = snapshot.OpenFolder(filepath.Dir(from))
+		return dir, filepath.Base(from), err
 	}
-	if _, err := os.Lstat(filepath.Join(from, snapshot.FileName)); err == nil {
-		return "", nil
+	if dir, err = snapshot.OpenFolder(from); err != nil {
+		return dir, "", err
 	}
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return "", nil // reading it as a snapshot says what is wrong
+	names, err := dir.Names()
+	if err != nil || slices.Contains(names, snapshot.FileName) {
+		return dir, "", nil // reading it as a snapshot says what is wrong
 	}
-	var found []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), framesExt) {
-			found = append(found, filepath.Join(from, e.Name()))
-		}
-	}
-	switch len(found) {
+	names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasSuffix(n, framesExt) })
+	switch len(names) {
 	case 0:
-		return "", nil
+		return dir, "", nil
 	case 1:
-		return found[0], nil
+		return dir, names[0], nil
 	}
-	return "", failure.Of(failure.Usage, "check %s: it has %d recordings: name one of them: --from %s", from, len(found), found[0])
+	return dir, "", failure.Of(failure.Usage, "check %s: it has %d recordings: name one of them: --from %s", from, len(names), dir.Path(names[0]))
 }
 
 // framesFacts reads one.
-func framesFacts(file string) (*model.Facts, error) {
-	name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), framesExt), "-")
+func framesFacts(dir snapshot.Folder, file string) (*model.Facts, error) {
+	name, _, _ := strings.Cut(strings.TrimSuffix(file, framesExt), "-")
 	system, ok := systems.Find(name)
 	if !ok {
 		var known []string
 		for _, s := range systems.All() {
 			known = append(known, s.Name()+"-NAME"+framesExt)
 		}
-		return nil, failure.Of(failure.Usage, "check %s: its name does not begin with that of a system: call it one of %s", file, strings.Join(known, ", "))
+		return nil, failure.Of(failure.Usage, "check %s: its name does not begin with that of a system: call it one of %s", dir.Path(file), strings.Join(known, ", "))
 	}
-	answer, err := snapshot.ReadPlain(file, frame.Most)
+	answer, err := dir.Read(file, frame.Most)
 	if err != nil {
-		return nil, fmt.Errorf("check %s: %w", file, err)
+		return nil, fmt.Errorf("check %s: %w", dir.Path(file), err)
 	}
-	return systems.Read(system, answer, strings.TrimSuffix(filepath.Base(file), framesExt), time.Time{})
+	return systems.Read(system, answer, strings.TrimSuffix(file, framesExt), time.Time{})
 }

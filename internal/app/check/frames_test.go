@@ -32,6 +32,14 @@ func TestRecordingsOfOtherSystemsAreRead(t *testing.T) {
 		if err != nil || len(in.last.Settings) != len(l.last.Settings) {
 			t.Errorf("a folder with %s: %v", file, err)
 		}
+		packed := filepath.Join(t.TempDir(), "box"+snapshot.ArchiveExt)
+		if _, err := snapshot.WriteArchive(packed, []snapshot.File{{Name: s.Name() + "-host.frames", Data: b}}); err != nil {
+			t.Fatal(err)
+		}
+		in, err = recordedFacts(t.Context(), Options{From: packed})
+		if err != nil || len(in.last.Settings) != len(l.last.Settings) {
+			t.Errorf("an archive with %s: %v", file, err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, s.Name()+"-host.frames"), b[:len(b)/2], 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"linerate/internal/app"
@@ -23,23 +24,25 @@ import (
 )
 
 // recording is what the host of a recording is called.
-func (o Options) recording() string { return filepath.Base(filepath.Clean(o.From)) }
+func (o Options) recording() string {
+	return strings.TrimSuffix(filepath.Base(filepath.Clean(o.From)), snapshot.ArchiveExt)
+}
 
 // recordedFacts reads a snapshot, of one look or of two.
 func recordedFacts(ctx context.Context, o Options) (looks, error) {
-	file, err := framesFile(o.From)
+	dir, frames, err := openRecording(o.From)
 	if err != nil {
 		return looks{}, err
 	}
-	if file != "" {
-		f, err := framesFacts(file)
+	if frames != "" {
+		f, err := framesFacts(dir, frames)
 		return looks{last: f}, err
 	}
-	f, err := recordedLook(ctx, o, snapshot.FileName)
+	f, err := recordedLook(ctx, o, dir, snapshot.FileName)
 	if err != nil {
 		return looks{}, err
 	}
-	again, err := recordedLook(ctx, o, snapshot.SecondName)
+	again, err := recordedLook(ctx, o, dir, snapshot.SecondName)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return looks{last: f}, nil
@@ -52,8 +55,8 @@ func recordedFacts(ctx context.Context, o Options) (looks, error) {
 
 // recordedLook reads one file of a snapshot. One that was cut short is read as
 // far as it goes, and says so.
-func recordedLook(ctx context.Context, o Options, file string) (*model.Facts, error) {
-	h, err := snapshot.Load(filepath.Join(o.From, file))
+func recordedLook(ctx context.Context, o Options, dir snapshot.Folder, file string) (*model.Facts, error) {
+	h, err := dir.Host(file)
 	if h == nil {
 		return nil, err
 	}
@@ -79,7 +82,7 @@ func recordedLook(ctx context.Context, o Options, file string) (*model.Facts, er
 
 // Recording is a recording that was made.
 type Recording struct {
-	Bytes int    `json:"bytes"` // of all its files
+	Bytes int    `json:"bytes"` // of all its files; of an archive its own
 	File  string `json:"snapshot"`
 }
 
@@ -92,37 +95,40 @@ const (
 	HideNames = snapshot.HideNames
 )
 
-// Record records this host into a new folder: one look, or two that far apart where
-// watch is not 0.
-func Record(ctx context.Context, e app.Env, dir string, watch time.Duration, names Names) (Recording, error) {
+// Record records this host into a new folder, or into an archive where to is the name of one: one look,
+// or two that far apart where watch is not 0.
+func Record(ctx context.Context, e app.Env, to string, watch time.Duration, names Names) (Recording, error) {
+	w, err := newWriter(to)
+	if err != nil {
+		return Recording{}, err
+	}
 	first, err := recordLook(ctx, e, names)
 	if err != nil {
 		return Recording{}, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Recording{}, fmt.Errorf("record a snapshot: %w", err)
-	}
-	r := Recording{File: filepath.Join(dir, snapshot.FileName), Bytes: len(first)}
-	if err := writeNew(r.File, first); err != nil || watch == 0 {
-		return r, err
+	if err := w.add(snapshot.FileName, first); err != nil || watch == 0 {
+		return w.done(err)
 	}
 	select {
 	case <-ctx.Done():
-		return r, ctx.Err()
+		return w.Recording, ctx.Err()
 	case <-time.After(watch):
 	}
 	again, err := recordLook(ctx, e, names)
 	if err != nil {
-		return r, err
+		return w.Recording, err
 	}
-	r.Bytes += len(again)
-	return r, writeNew(filepath.Join(dir, snapshot.SecondName), again)
+	return w.done(w.add(snapshot.SecondName, again))
 }
 
 // RecordForeign asks a host on which linerate does not run, and writes what its commands answered
-// into a new folder, as it may be shown to others.
-func RecordForeign(ctx context.Context, e app.Env, name, dir string, p app.Progress) (Recording, error) {
+// into a new folder or an archive, as it may be shown to others.
+func RecordForeign(ctx context.Context, e app.Env, name, to string, p app.Progress) (Recording, error) {
 	n, err := reach.HostName(name)
+	if err != nil {
+		return Recording{}, err
+	}
+	w, err := newWriter(to)
 	if err != nil {
 		return Recording{}, err
 	}
@@ -149,11 +155,7 @@ func RecordForeign(ctx context.Context, e app.Env, name, dir string, p app.Progr
 	if answer, err = share(answer); err != nil {
 		return Recording{}, fmt.Errorf("record a snapshot of %s: %w", name, err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Recording{}, fmt.Errorf("record a snapshot: %w", err)
-	}
-	r := Recording{File: filepath.Join(dir, system.Name()+"-host.frames"), Bytes: len(answer)}
-	return r, writeNew(r.File, answer)
+	return w.done(w.add(system.Name()+"-host"+framesExt, answer))
 }
 
 func recordLook(ctx context.Context, e app.Env, names Names) ([]byte, error) {
@@ -171,20 +173,4 @@ func recordLook(ctx context.Context, e app.Env, names Names) ([]byte, error) {
 		return nil, fmt.Errorf("record a snapshot: %w", err)
 	}
 	return r.Shareable(taken, names)
-}
-
-// writeNew writes a file that must not be there yet.
-func writeNew(file string, b []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return failure.Of(failure.Usage, "record a snapshot: %s is there already; name a new folder", file)
-	}
-	if err != nil {
-		return fmt.Errorf("record a snapshot: %w", err)
-	}
-	_, err = f.Write(b)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("record a snapshot: %w", err)
-	}
-	return nil
 }

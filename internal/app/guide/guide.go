@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path/filepath"
 
 	"linerate/internal/app"
 	"linerate/internal/facts"
@@ -55,7 +54,7 @@ func Summaries() []Summary {
 type Source struct {
 	Host   string // one that is reached
 	Root   string // directory that stands for /
-	From   string // folder of a recording
+	From   string // a recording: its folder, or an archive
 	Kernel string // judge as if this release ran; empty: the one that runs
 }
 
@@ -128,7 +127,11 @@ func filesOf(ctx context.Context, e app.Env, p app.Progress, name string) (h mod
 
 // recordedFiles takes the files out of a snapshot.
 func recordedFiles(dir string) (model.HostFiles, error) {
-	rec, err := snapshot.Load(filepath.Join(dir, snapshot.FileName))
+	from, err := snapshot.OpenFolder(dir)
+	if err != nil {
+		return model.HostFiles{}, err
+	}
+	rec, err := from.Host(snapshot.FileName)
 	if rec == nil {
 		return model.HostFiles{}, err
 	}

@@ -134,6 +134,8 @@ func TestAnotherUnixReadsItself(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "recorded")
 			said(t, here, 0, "check", "--snapshot", dir)
 			hasAll(t, said(t, here, 0, "check", "--from", dir), want[len(want)-1])
+			said(t, here, 0, "check", "--snapshot", dir+".tar.zst")
+			hasAll(t, said(t, here, 0, "check", "--from", dir+".tar.zst"), want[len(want)-1])
 			said(t, here, 2, "check", "--hide-names", "--snapshot", dir+"2")
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -86,15 +87,7 @@ var _ kernel.Source = (*Host)(nil)
 // than its manifest states is an error of kind ErrDamaged; in the last case the host is returned
 // too, with what is left of it.
 func Load(file string) (*Host, error) {
-	b, err := ReadPlain(file, maxArchive)
-	if err != nil {
-		return nil, fmt.Errorf("load a recorded host: %w", err)
-	}
-	h := Parse(b)
-	if len(h.Files) == 0 || len(h.Files) > maxMembers {
-		return nil, fmt.Errorf("load a recorded host: %s holds %d files: %w", file, len(h.Files), ErrDamaged)
-	}
-	return h, h.complete()
+	return Folder{path: filepath.Dir(file)}.Host(filepath.Base(file))
 }
 
 // ReadPlain reads a file of a recording, of at most so many bytes: in a folder from a stranger a

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/model"
@@ -128,46 +127,29 @@ func (d *drafted) draftForeign(ctx context.Context) (err error) {
 	return nil
 }
 
-// Written is the script of a plan.
-type Written struct {
-	Proposal
-	Script string `json:"script"`
-}
-
-// WriteScript makes the plan for a host on which linerate does not run, and the script that
-// carries it out. It changes nothing.
-func WriteScript(ctx context.Context, e app.Env, o Request, p app.Progress) (Written, error) {
-	d, err := draft(ctx, e, o, p)
-	if err != nil {
-		return Written{}, err
-	}
-	defer d.close()
-	if d.foreign == nil {
-		return Written{}, failure.Of(failure.Usage, "%s runs linerate's own agent, which needs no script: use linerate tune plan and linerate tune apply; undo.sh lies beside its journal", d.name)
-	}
-	doc, err := d.propose(ctx)
-	if err != nil || len(doc.Plan) == 0 {
-		return Written{Proposal: doc}, err
-	}
-	text, err := d.script()
-	return Written{doc, text}, err
-}
-
 // script is that of the plan.
 func (d *drafted) script() (string, error) {
+	s, err := d.steps()
+	if err != nil {
+		return "", err
+	}
+	return s.Text()
+}
+
+func (d *drafted) steps() (script.Script, error) {
 	p := d.plans[0]
 	s := script.Script{Plan: p.ID, Host: d.name, State: script.State, System: d.foreign.kind.System()}
 	for _, c := range p.Changes {
 		m, err := d.foreign.kind.Mechanism(c.Setting, c.Target)
 		if err != nil {
-			return "", err
+			return s, err
 		}
 		// What a file sets again after a restart is not undone by it.
 		m.Runtime = m.Runtime && !d.o.Persist
 		s.Steps = append(s.Steps, script.Step{Name: stepName(c), From: c.From, To: c.To, Mechanism: m})
 	}
 	s.Steps = append(s.Steps, d.kept...)
-	return s.Text()
+	return s, nil
 }
 
 // keep finds the steps by which changes outlive a restart: each is one of its own, with the value

@@ -28,6 +28,9 @@ func TestFreeBSDOverSSH(t *testing.T) {
 		t.Errorf("settings of other systems: %s", plan)
 	}
 	hasAll(t, h.ran(t, 0, append([]string{"tune", "script"}, profile...)...), "#!/bin/sh", `sysctl kern.ipc.maxsockbuf="$value"`, "kern.boot_id")
+	out := t.TempDir() + "/apply.sh"
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "script", "-o", out}, profile...)...), out+": the plan; ", "undo.sh undoes it", "sh apply.sh apply sh undo.sh")
+	h.ran(t, 2, append([]string{"tune", "script", "-o", out}, profile...)...) // they are there
 	hasAll(t, h.ran(t, 0, append([]string{"tune", "apply"}, append(profile, "--confirm-within", "5m")...)...), "applied: yes", "undone by itself in 5 minutes")
 	hasAll(t, h.ran(t, 0, "tune", "confirm", "freenas"), "are in force")
 	hasAll(t, h.ran(t, 0, append([]string{"tune", "plan"}, profile...)...), "No change")

@@ -133,10 +133,8 @@ func newBoxOf(t *testing.T, exe, kind string, shell []string, keep bool, pick fu
 	s.Steps = slices.DeleteFunc(s.Steps, func(st Step) bool { return !pick(st) })
 	b.steps = s.Steps
 	text, err := s.Text()
-	if err == nil {
-		err = os.WriteFile(b.file, []byte(text), 0o600)
-	}
-	if err != nil {
+	undo, err2 := s.UndoText()
+	if err := errors.Join(err, err2, os.WriteFile(b.file, []byte(text), 0o600), os.WriteFile(dir+"/undo.sh", []byte(undo), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return b

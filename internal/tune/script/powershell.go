@@ -22,23 +22,33 @@ const statePS = `Join-Path $env:ProgramData 'linerate\plans'`
 // quotePS makes one text of PowerShell.
 func quotePS(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
+// undoWordsPS is undoWords.
+const undoWordsPS = `    $words = @('undo') + @($args)
+    if (($words.Count -gt 2) -or (($words.Count -eq 2) -and ($words[1] -ne '--force'))) {
+        [Console]::Out.Write("usage: powershell -ExecutionPolicy Bypass -File undo.ps1 [--force]` + "`n" + `")
+        exit 2
+    }
+`
+
 // powershell is Text for PowerShell 5.1 and 7. The text is ASCII, since without a mark PowerShell
 // 5.1 reads a file in the code page of the system.
-func (s Script) powershell() (string, error) {
+func (s Script) powershell(undo bool) (string, error) {
+	head, words := "#   powershell -ExecutionPolicy Bypass -File change.ps1 apply\n", "    $words = @($args)\n"
+	if undo {
+		head, words = "#   powershell -ExecutionPolicy Bypass -File undo.ps1\n"+undoHead, undoWordsPS
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Plan %[1]s of linerate: %[2]d changes of a Windows host.
 # Read it, then run it there as an administrator:
-#   powershell -ExecutionPolicy Bypass -File change.ps1 apply
-# Each value is compared with what the plan was made for before anything is changed; the originals
+%[5]s# Each value is compared with what the plan was made for before anything is changed; the originals
 # stand here, and a copy of this script is kept in ProgramData\linerate\plans\%[1]s on the host.
 if (-not (Test-Path -LiteralPath 'variable:linerateCarried')) {
     $linerateCarried = $false
-    $words = @($args)
-    $text = [IO.File]::ReadAllText($PSCommandPath)
+%[6]s    $text = [IO.File]::ReadAllText($PSCommandPath)
 }
 $plan = %[3]s
 $state = %[4]s
-`, s.Plan, len(s.Steps), quotePS(s.Plan), statePS)
+`, s.Plan, len(s.Steps), quotePS(s.Plan), statePS, head, words)
 	b.WriteString("$steps = @(\n")
 	for i, st := range s.Steps {
 		test := "$null"

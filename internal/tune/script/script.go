@@ -129,7 +129,23 @@ func CheckValue(v string) error {
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // Text is the script, as a file.
-func (s Script) Text() (string, error) {
+func (s Script) Text() (string, error) { return s.write(false) }
+
+// UndoText is the same as a file that only undoes: it needs no other.
+func (s Script) UndoText() (string, error) { return s.write(true) }
+
+// Only undoing: the file takes no word but --force.
+const (
+	undoHead = `# This file undoes them: without a word, or with --force.
+`
+	undoWords = `case $#${1:-} in
+0 | 1--force) set -- undo "$@" ;;
+*) echo "usage: sh $0 [--force]" >&2; exit 2 ;;
+esac
+`
+)
+
+func (s Script) write(undo bool) (string, error) {
 	if !planPattern.MatchString(s.Plan) {
 		return "", fmt.Errorf("write the script: plan %q: %w", s.Plan, ErrValue)
 	}
@@ -147,28 +163,28 @@ func (s Script) Text() (string, error) {
 		}
 	}
 	if s.System.PowerShell {
-		return s.powershell()
+		return s.powershell(undo)
+	}
+	head, words := "", ""
+	if undo {
+		head, words = undoHead, undoWords
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `#!/bin/sh
 # Plan %s of linerate: %d changes of a host of %s.
-# Read it, then run it there as root. Each value is compared with what the plan was made for
+%s# Read it, then run it there as root. Each value is compared with what the plan was made for
 # before anything is changed; the originals stand here, and a copy of this script is kept in
 # %s on the host.
 set -fu
-plan=%s
+%splan=%s
 system=%s
 state=%s
 root=%s
 steps=%d
 unprivileged=%s
 repeats=%s
-`, s.Plan, len(s.Steps), s.System.Uname, s.State+"/"+s.Plan, Quote(s.Plan), Quote(s.System.Uname), Quote(s.State), Quote(s.Root), len(s.Steps), map[bool]string{true: "yes"}[s.Unprivileged], yes(s.System.Repeats))
-	undo := s.System.Unschedule
-	if undo == "" {
-		undo = ":"
-	}
-	fmt.Fprintf(&b, "boot_now() { %s; }\nschedule() { %s; }\nunschedule() { %s; }\n", s.System.Boot, s.System.Schedule, undo)
+`, s.Plan, len(s.Steps), s.System.Uname, head, s.State+"/"+s.Plan, words, Quote(s.Plan), Quote(s.System.Uname), Quote(s.State), Quote(s.Root), len(s.Steps), map[bool]string{true: "yes"}[s.Unprivileged], yes(s.System.Repeats))
+	fmt.Fprintf(&b, "boot_now() { %s; }\nschedule() { %s; }\nunschedule() { %s; }\n", s.System.Boot, s.System.Schedule, cmp.Or(s.System.Unschedule, ":"))
 	b.WriteString(files)
 	for i, st := range s.Steps {
 		settle := cmp.Or(st.Settle, ":")

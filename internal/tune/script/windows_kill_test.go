@@ -83,7 +83,11 @@ func TestScriptsForPowerShellAreParsed(t *testing.T) {
 tree = tree_sitter.Parser(tree_sitter.Language(g.language())).parse(sys.stdin.buffer.read())
 sys.exit("at line %d" % (1 + min((n.start_point[0] for n in tree.root_node.children if n.has_error), default=0)) if tree.root_node.has_error else 0)`
 	every, all := scriptOfAll(t)
-	for name, text := range map[string]string{"change": winScript(t), "of every setting": every, "reading": Windows{}.System().Reading(all), "carried": carried, "plans": plans, "read": string(reading), "broken": "if (1 { 'x"} {
+	undo, err := winPlanScript(t).UndoText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"change": winScript(t), "undo": undo, "of every setting": every, "reading": Windows{}.System().Reading(all), "carried": carried, "plans": plans, "read": string(reading), "broken": "if (1 { 'x"} {
 		cmd := exec.Command(python, "-c", check)
 		// The grammar knows no digits in the name of a parameter.
 		cmd.Stdin = strings.NewReader(strings.ReplaceAll(text, "-Smb2Credits", "-SmbCredits"))

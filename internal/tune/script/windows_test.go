@@ -44,6 +44,15 @@ type windowsRig struct {
 
 func winScript(t *testing.T) string {
 	t.Helper()
+	text, err := winPlanScript(t).Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func winPlanScript(t *testing.T) Script {
+	t.Helper()
 	s := Script{Plan: plan, Host: "winfiler", System: Windows{}.System()}
 	for _, w := range wanted() {
 		m, err := Windows{}.Mechanism(w.setting, w.target)
@@ -52,11 +61,7 @@ func winScript(t *testing.T) string {
 		}
 		s.Steps = append(s.Steps, Step{Name: w.setting + "@" + w.target, From: w.from, To: w.to, Mechanism: m})
 	}
-	text, err := s.Text()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return s
 }
 
 // scratch is a directory that is removed file by file: wine, under which these tests run too, does

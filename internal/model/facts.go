@@ -55,6 +55,13 @@ type Blind struct {
 	How       string `json:"how"`        // what the user can do to get it
 }
 
+// Ability is something that linerate does with a system, and how far that was tried.
+type Ability struct {
+	Name   string   `json:"ability"`
+	Tried  []string `json:"tried"`            // e.g. "built", "never run on a real host"
+	Detail string   `json:"detail,omitempty"` // how, in Markdown
+}
+
 // NIC is one network interface.
 type NIC struct {
 	Name   string       `json:"name"`

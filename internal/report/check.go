@@ -132,6 +132,8 @@ type HostCheck struct {
 	Watched     time.Duration  `json:"watched_ns,omitempty"`
 	Findings    []CheckFinding `json:"findings"`
 	CouldNotSee []model.Blind  `json:"could_not_see"`
+	// Abilities are how far linerate was tried on the host's system; none of Linux.
+	Abilities []model.Ability `json:"abilities,omitempty"`
 }
 
 // About says which host this is, in a line: kernel, CPUs, and the interfaces
@@ -225,10 +227,34 @@ func (c Check) Document() document.Document {
 		s.Add(found(p.Findings, p.CouldNotSee)...)
 		d.Sections = append(d.Sections, s)
 	}
+	d.Sections = append(d.Sections, c.tried()...)
 	if len(c.Hosts) > 1 {
 		d.Lead = []document.Block{{For: document.Papers, Table: &over}}
 	}
 	return d
+}
+
+// tried are sections on how far to trust what stands above, one for each system.
+func (c Check) tried() []document.Section {
+	var out []document.Section
+	seen := map[string]bool{}
+	for _, h := range c.Hosts {
+		if len(h.Abilities) == 0 || seen[h.Facts.OS] {
+			continue
+		}
+		seen[h.Facts.OS] = true
+		t := document.Table{Head: document.Columns("Ability", "Built and tried")}
+		for _, a := range h.Abilities {
+			t.Row(a.Name, strings.Join(a.Tried, " · "))
+		}
+		out = append(out, document.Section{Title: "How far linerate was tried on " + guide.SystemName(h.Facts.OS), Blocks: []document.Block{
+			{Table: &t},
+			{Text: "A recording of your host would change that; send us one, once you have read it:"},
+			{Pre: "linerate check HOST --snapshot box.tar.zst"},
+			{Note: "docs/systems.md tells what it holds, and what else would help"},
+		}})
+	}
+	return out
 }
 
 func found(findings []CheckFinding, blind []model.Blind) []document.Block {

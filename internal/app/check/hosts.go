@@ -218,7 +218,7 @@ func judge(name string, l looks, err error, c rules.Context) report.HostCheck {
 	if c.Earlier = l.first; l.first != nil {
 		h.Watched = f.Taken.Sub(l.first.Taken)
 	}
-	h.Facts = f
+	h.Facts, h.Abilities = f, systems.Abilities(f.OS)
 	h.CouldNotSee = append(h.CouldNotSee, f.CouldNotSee...)
 	why := map[string]string{}
 	for _, r := range rules.All() {

@@ -26,6 +26,16 @@ type suite struct {
 	fault string         // what does now
 	until time.Time      // no more are begun then
 	last  *box           // of the case before
+	cut   string         // which cases are not counted, since its time was up
+}
+
+// late tells whether its time is up, and keeps how far it came.
+func (s *suite) late(came string) bool {
+	if time.Now().Before(s.until) {
+		return false
+	}
+	s.cut += s.kind + ": its time was up (-timeout): " + came + "\n"
+	return true
 }
 
 // count is one more case.
@@ -113,7 +123,7 @@ func (s *suite) failing() {
 	b, _ := s.at(true)
 	for _, step := range b.steps {
 		for _, how := range []string{"refuse", "ignore"} {
-			if time.Now().After(s.until) {
+			if s.late("fails until " + step.Name) {
 				return
 			}
 			b, before := s.at(true)
@@ -130,7 +140,7 @@ func (s *suite) failing() {
 	}
 	for _, program := range fake.Names() {
 		for _, how := range []string{"empty", "denied", "missing", "half"} {
-			if time.Now().After(s.until) {
+			if s.late("fails until " + program) {
 				return
 			}
 			b, before := s.at(true)
@@ -184,8 +194,7 @@ func (s *suite) killed(calls, every int) {
 		if at == 0 {
 			continue
 		}
-		if time.Now().After(s.until) {
-			s.t.Logf("its time is up: killed at %d of %d moments", i, n-1)
+		if s.late(fmt.Sprintf("killed at %d moments, of %d", i, n-1)) {
 			return
 		}
 		kill := []string{killAt + "=" + strconv.Itoa(at)}
@@ -240,7 +249,7 @@ func (s *suite) restarted() {
 func (s *suite) between() {
 	s.fault = "three-way"
 	for i, c := range changes(s.kind) {
-		if time.Now().After(s.until) {
+		if s.late("changed by somebody else until " + c.setting) {
 			return
 		}
 		b, before := s.at(false)
@@ -298,7 +307,7 @@ func TestKindsAreUndoneWhateverBefalls(t *testing.T) {
 				s.failing()
 			}
 			s.killed(calls, every)
-			all.Store(kind, s.cases)
+			all.Store(kind, s)
 		})
 	}
 }
@@ -309,11 +318,16 @@ var kinds = []string{"illumos", "freebsd", "macos", "onefs"}
 func table(all *sync.Map) string {
 	faults := []string{"nothing, or twice", "fail at a step", "kill -9", "reboot", "three-way"}
 	out := "\n| system | " + strings.Join(faults, " | ") + " | cases |\n|---|" + strings.Repeat("---|", len(faults)+1) + "\n"
-	total := 0
+	total, cut := 0, ""
 	for _, kind := range kinds {
-		v, _ := all.Load(kind)
-		cases, _ := v.(map[string]int)
-		sum := 0
+		v, ok := all.Load(kind)
+		if !ok {
+			cut += kind + ": did not end\n"
+			continue
+		}
+		s, _ := v.(*suite)
+		cases, sum := s.cases, 0
+		cut += s.cut
 		out += "| " + kind + " |"
 		for _, f := range faults {
 			out += fmt.Sprintf(" %d |", cases[f])
@@ -322,7 +336,7 @@ func table(all *sync.Map) string {
 		out += fmt.Sprintf(" %d |\n", sum)
 		total += sum
 	}
-	return out + fmt.Sprintf("%d cases of undo\n", total)
+	return out + fmt.Sprintf("%d cases of undo\n", total) + cut
 }
 
 // The shells that hosts have. Each has one kind of its own that short tests try it with.
@@ -348,7 +362,7 @@ func TestKindsKilledUnderRealShells(t *testing.T) {
 			b, _ := s.at(true)
 			b.run(nil, s.apply()...)
 			s.killed(b.calls(), 67)
-			t.Logf("%v, %d programs called", s.cases, b.calls())
+			t.Logf("%v, %d programs called\n%s", s.cases, b.calls(), s.cut)
 		})
 	}
 }

@@ -16,6 +16,8 @@ import (
 // whose data were lost is not told, and the next answer is silent about them.
 type fileSystem struct {
 	first *dir
+	// alone: each file of it is durable once it was synced by itself, and so are its names.
+	alone bool
 
 	mu   sync.Mutex
 	lost error
@@ -24,12 +26,34 @@ type fileSystem struct {
 // onDevice notes the file system of a directory; p.mu is held.
 func (p *Place) onDevice(d *dir) {
 	if s := p.devs[d.dev]; s != nil {
-		d.eachSynced = s.first.eachSynced
+		d.eachSynced, d.remote = s.first.eachSynced, s.first.remote
 		return
 	}
 	d.refs++
-	d.eachSynced = !tells(d.fd)
-	p.devs[d.dev] = &fileSystem{first: d}
+	fsType := p.fsType
+	if d.path != "" {
+		fsType = typeOf(d.fd)
+	}
+	d.remote = isRemote(fsType)
+	// An NFS client syncs a file as it closes it, and changes names by requests that the server
+	// answers once they are durable: a syncfs on top asks for nothing new.
+	alone := fsType == unix.NFS_SUPER_MAGIC
+	d.eachSynced = alone || !tells(fsType)
+	p.devs[d.dev] = &fileSystem{first: d, alone: alone}
+}
+
+// typeOf is the type of the file system of a directory; 0: not told.
+func typeOf(fd int) int64 {
+	var st unix.Statfs_t
+	if unix.Fstatfs(fd, &st) != nil {
+		return 0
+	}
+	return int64(uint32(st.Type))
+}
+
+// isRemote tells whether a type of file system is a server's.
+func isRemote(fsType int64) bool {
+	return fsType == unix.NFS_SUPER_MAGIC || fsType == unix.SMB2_SUPER_MAGIC || fsType == unix.CIFS_SUPER_MAGIC
 }
 
 // fuse and v9fs are types of file systems (include/uapi/linux/magic.h).
@@ -46,14 +70,10 @@ func tellsLosses(release string, fsType int64) bool {
 	return (major > 5 || major == 5 && minor >= 8) && fsType != fuse && fsType != v9fs
 }
 
-// tells tells so of the file system of a directory.
-func tells(fd int) bool {
-	var st unix.Statfs_t
+// tells tells so of a type of file system on this kernel; one that is not known does not.
+func tells(fsType int64) bool {
 	var name unix.Utsname
-	if unix.Fstatfs(fd, &st) != nil || unix.Uname(&name) != nil {
-		return false
-	}
-	return tellsLosses(unix.ByteSliceToString(name.Release[:]), int64(st.Type))
+	return fsType != 0 && unix.Uname(&name) == nil && tellsLosses(unix.ByteSliceToString(name.Release[:]), fsType)
 }
 
 // syncFS makes durable what was written to a file system.
@@ -67,7 +87,7 @@ func (p *Place) syncFS(dev uint64) error {
 func (s *fileSystem) sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lost == nil {
+	if s.lost == nil && !s.alone {
 		if err := unix.Syncfs(s.first.fd); err != nil {
 			// Of whatever kind it is: nothing more is taken for durable here.
 			s.lost = fmt.Errorf("make durable: %w: %w", move.ErrSink, err)
@@ -124,6 +144,8 @@ func (f *file) syncHeld(how func(int) error) error {
 	if err != nil {
 		err = fmt.Errorf("make durable: %w", f.p.sinkError(err))
 		f.lost.Store(&err)
+	} else if f.d.remote && f.p.o.Direct && f.e.Size >= aloneFrom {
+		_ = unix.Fadvise(f.fd, 0, 0, unix.FADV_DONTNEED) // the cache is for others
 	}
 	return err
 }

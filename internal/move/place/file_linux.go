@@ -34,6 +34,7 @@ type file struct {
 	direct     int  // the same past the cache, -1: not had
 	made       bool // just now, with its own mode
 	past       atomic.Bool
+	unpushed   atomic.Int64 // bytes on a mount that the kernel was not asked to send yet
 
 	mu      sync.Mutex
 	blocks  map[int64]written
@@ -147,16 +148,17 @@ func (f *file) create() error {
 // more, whoever owner and group are in the meantime.
 func (f *file) firstMode() uint32 {
 	m := f.e.Mode
-	if f.e.Size > move.PackSize || m > 0o777 || m&0o600 != 0o600 || m>>3&7 != m&7 {
+	if m > 0o777 || m&0o600 != 0o600 || m>>3&7 != m&7 {
 		return 0o600
 	}
 	f.made = true
 	return m
 }
 
-// openDirect opens a large file once more, past the cache.
+// openDirect opens a large file once more, past the cache. On a mount of NFS or SMB it is written
+// through it: past it every block would wait to be durable at the server by itself.
 func (f *file) openDirect() {
-	if !f.p.o.Direct || f.e.Size < directFrom {
+	if !f.p.o.Direct || f.e.Size < directFrom || f.d.remote {
 		return
 	}
 	fd, err := unix.Openat(f.d.fd, f.temp, unix.O_WRONLY|unix.O_DIRECT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -169,6 +171,9 @@ func (f *file) openDirect() {
 func (f *file) allocate() error {
 	if f.e.Size == 0 {
 		return nil
+	}
+	if !f.e.Sparse && f.e.Size < aloneFrom && f.d.remote {
+		return nil // its writes make its size: a question less
 	}
 	if !f.e.Sparse && f.e.Size > move.PackSize {
 		err := unix.Fallocate(f.fd, 0, 0, f.e.Size)
@@ -254,10 +259,26 @@ func (f *file) writeAt(p []byte, at int64) error {
 	if err := pwrite(f.fd, p, at); err != nil {
 		return err
 	}
-	if f.e.Size >= aloneFrom {
-		_ = unix.SyncFileRange(f.fd, at, int64(len(p)), unix.SYNC_FILE_RANGE_WRITE) // begins early what fsync waits for
-	}
+	f.push(at, int64(len(p)))
 	return nil
+}
+
+// pushed is what of a file on a mount is begun to be sent at once: a client of NFS asks the server
+// to make each such part durable.
+const pushed = 16 << 20
+
+// push begins early what fsync waits for.
+func (f *file) push(at, n int64) {
+	if f.e.Size < aloneFrom && !f.d.remote {
+		return
+	}
+	if f.d.remote {
+		if sum := f.unpushed.Add(n); sum < pushed || !f.unpushed.CompareAndSwap(sum, 0) {
+			return
+		}
+		at, n = 0, 0 // all of it
+	}
+	_ = unix.SyncFileRange(f.fd, at, n, unix.SYNC_FILE_RANGE_WRITE)
 }
 
 func pwrite(fd int, p []byte, at int64) error {

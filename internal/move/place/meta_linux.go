@@ -21,13 +21,17 @@ func (p *Place) describe(fd int, e *move.Entry) { p.describeIn(fd, e, nil) }
 // What is known without asking is not asked, and what is right is not set: on a mount each
 // takes a round trip.
 func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
-	if made != nil && made.hands.Load() == handsNothing && !made.needsMore.Load() && len(e.Xattrs) == 0 && p.ours(e) {
-		if p.onlyTimed(fd, e) {
+	proc := fmt.Sprintf("/proc/self/fd/%d", fd)
+	found, stripped := false, made != nil && made.hands.Load() == handsNothing
+	if made != nil && !made.needsMore.Load() && len(e.Xattrs) == 0 && p.ours(e) {
+		if !stripped {
+			found, stripped = p.stripMade(proc, e, made), true
+		}
+		if !found && p.onlyTimed(fd, e) {
 			return
 		}
 		made.needsMore.Store(true)
 	}
-	proc := fmt.Sprintf("/proc/self/fd/%d", fd)
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		p.report.Lose(move.LostMode, e.Path, "look at it: %v", err)
@@ -38,12 +42,8 @@ func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
 	if given {
 		why[0] = p.chown(fd, e)
 	}
-	found := false
-	if made == nil || made.hands.Load() != handsNothing {
-		found = p.strip(proc, e)
-		if made != nil && !found {
-			made.hands.Store(handsNothing)
-		}
+	if !stripped {
+		found = p.stripMade(proc, e, made)
 	}
 	p.attributes(proc, e)
 	mode := e.Mode
@@ -52,7 +52,7 @@ func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
 		p.report.Lose(move.LostSetuid, e.Path, "mode %04o: kept with --setuid alone", e.Mode)
 	}
 	// A new owner clears set-ID bits, and an ACL is part of the mode.
-	right := made != nil && st.Mode&0o7777 == mode && !given && !found && len(e.Xattrs) == 0
+	right := (made != nil || e.Kind == move.Directory) && st.Mode&0o7777 == mode && !given && !found && len(e.Xattrs) == 0
 	if e.Kind != move.Symlink && !right {
 		if why[1] = unix.Fchmod(fd, mode); errors.Is(why[1], unix.EBADF) { // O_PATH
 			why[1] = unix.Chmod(proc, mode)
@@ -62,6 +62,15 @@ func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
 		why[2] = unix.UtimesNanoAt(unix.AT_FDCWD, proc, times(e), 0) // before Linux 5.8
 	}
 	p.compare(fd, e, mode, why)
+}
+
+// stripMade strips an entry, and notes of the directory in which it was made, unless that is nil,
+// that it hands nothing down.
+func (p *Place) stripMade(proc string, e *move.Entry, made *dir) (found bool) {
+	if found = p.strip(proc, e); made != nil && !found {
+		made.hands.Store(handsNothing)
+	}
+	return found
 }
 
 // ours tells whether an entry belongs to this process's user and group, as what it makes does.

@@ -20,8 +20,10 @@ import (
 type Place struct {
 	o      Options
 	report *move.Report
-	root   int // -1: absent, in a plan
+	root   int    // -1: absent, in a plan
+	dev    uint64 // of the root
 	probed bool
+	fsType int64  // of the root, as statfs has it; 0: not asked
 	uid    uint32 // of what this process makes
 	gid    uint32
 
@@ -52,6 +54,8 @@ type dir struct {
 	fresh bool // this run has made it: what it holds is this run's
 	// eachSynced: files, and directories, of its file system are made durable one by one.
 	eachSynced bool
+	// remote: it lies on a mount of NFS or SMB.
+	remote bool
 	// hands tells whether it hands attributes down to files that are made in it.
 	hands atomic.Int32
 	// needsMore: a file of ours that was made in it was not as it was made with.
@@ -88,6 +92,11 @@ func Open(root string, o Options, r *move.Report) (*Place, error) {
 		return nil, fmt.Errorf("open target %s: %w", root, err)
 	}
 	p.root = fd
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, errors.Join(fmt.Errorf("look at target %s: %w", root, err), p.Close())
+	}
+	p.dev = st.Dev
 	if !o.Plan {
 		if err := p.remember(root); err != nil {
 			return nil, errors.Join(err, p.Close())
@@ -126,15 +135,11 @@ func (p *Place) dir(path string) (*dir, error) {
 	if p.root < 0 {
 		return nil, unix.ENOENT
 	}
-	fd, err := beneath.Open(p.root, path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	fd, dev, err := p.openDir(path)
 	if err != nil {
 		return nil, err
 	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, errors.Join(err, unix.Close(fd))
-	}
-	d := &dir{fd: fd, path: path, dev: st.Dev, refs: 1, folds: p.probed || foldsCase(fd), fresh: p.fresh[path]}
+	d := &dir{fd: fd, path: path, dev: dev, refs: 1, folds: p.probed || foldsCase(fd), fresh: p.fresh[path]}
 	delete(p.fresh, path)
 	p.evict()
 	p.cache[path] = d
@@ -142,6 +147,22 @@ func (p *Place) dir(path string) (*dir, error) {
 		p.onDevice(d)
 	}
 	return d, nil
+}
+
+// openDir opens a directory and tells its device. Of the root both are known: a mount would ask again.
+func (p *Place) openDir(path string) (fd int, dev uint64, err error) {
+	if path == "" {
+		fd, err = unix.FcntlInt(uintptr(p.root), unix.F_DUPFD_CLOEXEC, 0)
+		return fd, p.dev, err
+	}
+	if fd, err = beneath.Open(p.root, path, unix.O_RDONLY|unix.O_DIRECTORY, 0); err != nil {
+		return -1, 0, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return -1, 0, errors.Join(err, unix.Close(fd))
+	}
+	return fd, st.Dev, nil
 }
 
 func (p *Place) release(d *dir) {
@@ -337,11 +358,10 @@ func (p *Place) Finish(ctx context.Context) error {
 // Device is the number of the block device that the target lies on, "8:16", where it lies on
 // one.
 func (p *Place) Device() string {
-	var st unix.Stat_t
-	if p.root < 0 || unix.Fstat(p.root, &st) != nil {
+	if p.root < 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))
+	return fmt.Sprintf("%d:%d", unix.Major(p.dev), unix.Minor(p.dev))
 }
 
 // Unlocked tells that the target's file system has no locks: that no second copy writes to

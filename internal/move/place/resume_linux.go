@@ -8,10 +8,10 @@ import (
 	"io"
 	"maps"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
@@ -45,14 +45,8 @@ type memory struct {
 
 	appending bool
 	appended  *sync.Cond // an append has ended
-}
 
-// BusyError is a target that another copy writes to.
-type BusyError struct{ Root string }
-
-// Error implements error.
-func (e *BusyError) Error() string {
-	return fmt.Sprintf("another copy is writing to %s: wait for its end, or stop it", e.Root)
+	beside errgroup.Group // what is done with the journal beside the copy
 }
 
 // remember opens the journal of the target, or begins one. The run that it tells of goes on
@@ -65,9 +59,6 @@ func (p *Place) remember(root string) error {
 	m := &memory{f: f, earlier: map[string]*journal.File{}, open: map[*file]uint64{}, last: time.Now()}
 	m.appended = sync.NewCond(&m.mu)
 	p.journal = m
-	if p.probed, err = p.probeFolding(); err != nil {
-		return err
-	}
 	st, err := f.Stat()
 	if err != nil {
 		return err
@@ -87,47 +78,13 @@ func (p *Place) remember(root string) error {
 	}
 	// What is still of use is written anew when its file is begun: the old records are
 	// replaced only then, by a journal that begins with them.
-	return m.rewrite(p.o.Run, st.Size() > 0)
-}
-
-// probeFolding tells whether the target takes upper for lower case, by the journal, which is there:
-// file systems that do tell it in too many ways to ask each.
-func (p *Place) probeFolding() (bool, error) {
-	var st unix.Stat_t
-	err := unix.Fstatat(p.root, strings.ToUpper(journal.Name), &st, unix.AT_SYMLINK_NOFOLLOW)
-	if errors.Is(err, unix.ENOENT) {
-		return false, nil
+	if err := m.rewrite(p.o.Run, st.Size() > 0); err != nil {
+		return err
 	}
-	return true, err
-}
-
-// lock opens the journal's file and locks it. The one that is locked has to be the one that
-// has the name: the copy before us may have removed it meanwhile.
-func (p *Place) lock(root string) (*os.File, error) {
-	for range 100 {
-		fd, err := unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("write to target %s: open journal: %w", root, err)
-		}
-		f := os.NewFile(uintptr(fd), journal.Name)
-		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, errors.Join(&BusyError{root}, f.Close())
-		}
-		if err != nil && !errors.Is(err, unix.ENOLCK) && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) {
-			return nil, errors.Join(fmt.Errorf("lock target: %w", err), f.Close())
-		}
-		p.unlocked = err != nil
-		var a, b unix.Stat_t
-		err = errors.Join(unix.Fstat(fd, &a), unix.Fstatat(p.root, journal.Name, &b, unix.AT_SYMLINK_NOFOLLOW))
-		if err == nil && a.Dev == b.Dev && a.Ino == b.Ino {
-			return f, nil
-		}
-		if err = errors.Join(f.Close()); err != nil {
-			return nil, err
-		}
+	if p.fsType == unix.NFS_SUPER_MAGIC { // its last close would wait for it
+		m.beside.Go(func() error { return unix.Fdatasync(int(f.Fd())) })
 	}
-	return nil, errors.New("lock target: its journal is removed again and again")
+	return nil
 }
 
 // rewrite writes a journal that says what the earlier one did, and nothing of files that
@@ -449,35 +406,4 @@ func (p *Place) sweepDir(path string) error {
 		}
 		return nil
 	})
-}
-
-// forgetAll ends the journal: gone where all is done, else kept for the next run.
-func (p *Place) forgetAll() error {
-	m := p.journal
-	if m == nil {
-		return nil
-	}
-	if !m.keepNothing(p.finished) {
-		return m.f.Close()
-	}
-	// Closed before the times are set again: an NFS client only renames what is open, and
-	// removes it with its last close, which changes the directory once more.
-	return keepingTimes(p.root, func() error { return errors.Join(unix.Unlinkat(p.root, journal.Name, 0), m.f.Close()) })
-}
-
-// keepingTimes changes a directory whose metadata are set already, and sets its times again.
-func keepingTimes(dir int, change func() error) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(dir, &st); err != nil {
-		return err
-	}
-	if err := change(); err != nil {
-		return err
-	}
-	return unix.UtimesNanoAt(dir, ".", []unix.Timespec{{Nsec: unix.UTIME_OMIT}, st.Mtim}, 0)
-}
-
-// keepNothing tells whether a later run would learn nothing from the journal.
-func (m *memory) keepNothing(finished bool) bool {
-	return finished || !m.kept && !m.resumed
 }

@@ -1,0 +1,124 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move/journal"
+)
+
+// BusyError is a target that another copy writes to.
+type BusyError struct{ Root string }
+
+// Error implements error.
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("another copy is writing to %s: wait for its end, or stop it", e.Root)
+}
+
+// probe looks at the target's file system.
+func (p *Place) probe() (err error) {
+	p.fsType = typeOf(p.root)
+	p.probed, err = p.probeFolding()
+	return err
+}
+
+// probeFolding tells whether the target takes upper for lower case, by the journal, which is there:
+// file systems that do tell it in too many ways to ask each.
+func (p *Place) probeFolding() (bool, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(p.root, strings.ToUpper(journal.Name), &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
+		return false, nil
+	}
+	return true, err
+}
+
+// lock opens the journal's file and locks it. The one that is locked has to be the one that
+// has the name: the copy before us may have removed it meanwhile.
+func (p *Place) lock(root string) (*os.File, error) {
+	for range 100 {
+		fd, err := unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("write to target %s: open journal: %w", root, err)
+		}
+		f := os.NewFile(uintptr(fd), journal.Name)
+		var a, b unix.Stat_t
+		if err := unix.Fstat(fd, &a); err != nil {
+			return nil, errors.Join(fmt.Errorf("lock target: %w", err), f.Close())
+		}
+		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, errors.Join(&BusyError{root}, f.Close())
+		}
+		if err != nil && !errors.Is(err, unix.ENOLCK) && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) {
+			return nil, errors.Join(fmt.Errorf("lock target: %w", err), f.Close())
+		}
+		p.unlocked = err != nil
+		var beside errgroup.Group // on a mount each asks the server
+		beside.Go(p.probe)
+		err = unix.Fstatat(p.root, journal.Name, &b, unix.AT_SYMLINK_NOFOLLOW)
+		if perr := beside.Wait(); perr != nil {
+			return nil, errors.Join(fmt.Errorf("look at target: %w", perr), f.Close())
+		}
+		if err == nil && a.Dev == b.Dev && a.Ino == b.Ino {
+			return f, nil
+		}
+		if err = errors.Join(f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("lock target: its journal is removed again and again")
+}
+
+// forgetAll ends the journal: gone where all is done, else kept for the next run.
+func (p *Place) forgetAll() error {
+	m := p.journal
+	if m == nil {
+		return nil
+	}
+	err := m.beside.Wait()
+	if !m.keepNothing(p.finished) {
+		return errors.Join(err, m.f.Close())
+	}
+	// Closed before the times are set again: an NFS client only renames what is open, and
+	// removes it with its last close, which changes the directory once more. That takes it more
+	// questions than to be told so; the lock goes with the close, and the name has to be gone by then.
+	return errors.Join(err, keepingTimes(p.root, func() error {
+		if p.fsType != unix.NFS_SUPER_MAGIC {
+			return errors.Join(unix.Unlinkat(p.root, journal.Name, 0), m.f.Close())
+		}
+		gone := tempName(journal.Name, p.o.Run, false)
+		err := unix.Renameat(p.root, journal.Name, p.root, gone)
+		if err = errors.Join(err, m.f.Close()); err == nil {
+			err = unix.Unlinkat(p.root, gone, 0)
+		}
+		return err
+	}))
+}
+
+// keepingTimes changes a directory whose metadata are set already, and sets its times again.
+func keepingTimes(dir int, change func() error) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(dir, &st); err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	keep := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, st.Mtim}
+	err := unix.UtimesNanoAt(dir, "", keep, unix.AT_EMPTY_PATH) // by its name a mount would look that up again
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
+		err = unix.UtimesNanoAt(dir, ".", keep, 0) // before Linux 5.8
+	}
+	return err
+}
+
+// keepNothing tells whether a later run would learn nothing from the journal.
+func (m *memory) keepNothing(finished bool) bool {
+	return finished || !m.kept && !m.resumed
+}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -89,21 +90,23 @@ func Copy(ctx context.Context, src move.Source, dst move.Sink, r *move.Report, o
 
 func (e *engine) run(ctx context.Context) error {
 	movers, mctx := errgroup.WithContext(ctx)
+	bufs, err := newBuffers(e.o.Blocks)
+	if err != nil {
+		return err
+	}
+	defer bufs.free()
 	for range e.o.Blocks {
-		buf, err := buffer(move.BlockSize)
-		if err != nil {
-			close(e.blocks)
-			return errors.Join(err, movers.Wait())
-		}
 		movers.Go(func() error {
-			defer buf.free()
 			for t := range e.blocks {
-				t.done(e.move(mctx, t, buf.b))
+				buf := bufs.take()
+				leaf, err := e.move(mctx, t, buf.b)
+				bufs.give(buf)
+				t.done(leaf, err)
 			}
 			return nil
 		})
 	}
-	err := e.entries(ctx)
+	err = e.entries(ctx)
 	if err == nil {
 		err = e.further(ctx)
 	}
@@ -261,6 +264,23 @@ type cloner interface {
 	Clone(ctx context.Context, src int) (bool, error)
 }
 
+// cached is a SinkFile that can be written to memory, which the kernel sends on to a server.
+type cached interface {
+	// Cached tells so, where the open file src is read from a disk of this host.
+	Cached(src int) bool
+}
+
+// width is how many blocks of a file are in flight. From disk to memory one a core and one that is
+// read is enough: more wait for a core, and each takes memory that was not used yet.
+func (e *engine) width(f move.SourceFile, sink move.SinkFile) int {
+	from, ok := f.(interface{ FD() int })
+	to, can := sink.(cached)
+	if ok && can && to.Cached(from.FD()) {
+		return min(e.o.Blocks, 1+runtime.GOMAXPROCS(0))
+	}
+	return e.o.Blocks
+}
+
 // data moves the blocks of a file and gives its root.
 func (e *engine) data(ctx context.Context, f move.SourceFile, sink move.SinkFile, have move.Have) (move.Hash, error) {
 	size := f.Entry().Size
@@ -276,6 +296,7 @@ func (e *engine) data(ctx context.Context, f move.SourceFile, sink move.SinkFile
 	for _, x := range have.Leaves {
 		had[x.Index] = true
 	}
+	flying := make(chan struct{}, e.width(f, sink))
 	for i := int64(0); ; i++ {
 		var err error
 		if i, err = f.Next(i); errors.Is(err, io.EOF) {
@@ -287,11 +308,16 @@ func (e *engine) data(ctx context.Context, f move.SourceFile, sink move.SinkFile
 		if had[i] {
 			continue
 		}
+		flying <- struct{}{} // every block has an end, also where the copy is given up
+		done := func(x move.Leaf, err error) {
+			<-flying
+			l.done(x, err)
+		}
 		l.wait.Add(1)
 		select {
-		case e.blocks <- task{f, sink, i, l.done}:
+		case e.blocks <- task{f, sink, i, done}:
 		case <-ctx.Done():
-			l.done(move.Leaf{}, ctx.Err())
+			done(move.Leaf{}, ctx.Err())
 		}
 		if l.failed() != nil {
 			break

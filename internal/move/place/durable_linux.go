@@ -27,6 +27,7 @@ type fileSystem struct {
 func (p *Place) onDevice(d *dir) {
 	if s := p.devs[d.dev]; s != nil {
 		d.eachSynced, d.remote = s.first.eachSynced, s.first.remote
+		d.needsMore.Store(d.remote && !s.alone)
 		return
 	}
 	d.refs++
@@ -35,6 +36,7 @@ func (p *Place) onDevice(d *dir) {
 		fsType = typeOf(d.fd)
 	}
 	d.remote = isRemote(fsType)
+	d.needsMore.Store(d.remote && fsType != unix.NFS_SUPER_MAGIC) // SMB makes files with modes of its own
 	// An NFS client syncs a file as it closes it, and changes names by requests that the server
 	// answers once they are durable: a syncfs on top asks for nothing new.
 	alone := fsType == unix.NFS_SUPER_MAGIC

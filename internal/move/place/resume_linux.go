@@ -81,7 +81,7 @@ func (p *Place) remember(root string) error {
 	if err := m.rewrite(p.o.Run, st.Size() > 0); err != nil {
 		return err
 	}
-	if p.fsType == unix.NFS_SUPER_MAGIC { // its last close would wait for it
+	if isRemote(p.fsType) { // else the next syncfs, or its last close, waits for it
 		m.beside.Go(func() error { return unix.Fdatasync(int(f.Fd())) })
 	}
 	return nil

@@ -234,3 +234,36 @@ func TestAMountThatIsHalfReadIsTold(t *testing.T) {
 		}
 	}
 }
+
+// What isi prints is from its documentation: an answer that is empty, or another than that, is told, and
+// nothing is taken from it.
+func TestWhatIsiPrintsOtherwiseIsTold(t *testing.T) {
+	answer, err := os.ReadFile("testdata/onefs-fake.frames")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, want, setting string }{
+		{"subnets", "", "onefs.network.mtu@groupnet0.subnet0"},
+		{"subnets", `{"subnets": []}`, "onefs.network.mtu@groupnet0.subnet0"},
+		{"pools", "ID   Mode", "onefs.network.aggregation@groupnet0.subnet0.pool0"},
+		{"pattern", "POLICY PERFORMANCE\ndefault", "onefs.file.protection@/ifs"},
+		{"pattern", "one line", "onefs.file.access_pattern@/ifs"},
+	} {
+		lines, skip := []string{}, false
+		for line := range strings.SplitSeq(string(answer), "\n") {
+			if strings.HasPrefix(line, "begin ") || strings.HasPrefix(line, "linerate-frames end") {
+				if skip = strings.HasPrefix(line, "begin "+c.name+" "); skip {
+					lines = append(lines, fmt.Sprintf("begin %s 0 %d\n%s", c.name, len(c.want), c.want))
+				}
+			}
+			if !skip {
+				lines = append(lines, line)
+			}
+		}
+		f := readAs(t, "onefs", []byte(strings.Join(lines, "\n")))
+		told := slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return b.What == "onefs: "+c.name })
+		if v, ok := f.Settings[c.setting]; ok || !told {
+			t.Errorf("%s printed %q: %s is %v, told %v", c.name, c.want, c.setting, v, told)
+		}
+	}
+}

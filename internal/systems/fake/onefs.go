@@ -52,8 +52,11 @@ func (h host) onefs(name string, args []string) (string, int) {
 	}
 	return exactly(name, args, map[string]string{
 		"uname -s": "Isilon OneFS\n", "uname -m": "amd64\n", "uname -n": "isilon-1\n", "uname -r": "v9.5.0.0\n", "id -u": "0\n",
-		"ifconfig -a":          "10gige-1: flags=8843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST> metric 0 mtu 1500\n\tinet 10.0.0.6 netmask 0xffffff00 broadcast 10.0.0.255\n\tmedia: Ethernet autoselect (10Gbase-SR <full-duplex>)\n\tstatus: active\n",
-		"isi get -d /ifs/data": "POLICY     LEVEL PERFORMANCE COAL  FILE\n" + h.value("tank:policy", "default") + "    4+2/2 " + h.value("tank:pattern", "concurrency") + " on    /ifs/data/\n",
+		"ifconfig -a":                                    "10gige-1: flags=8843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST> metric 0 mtu 1500\n\tinet 10.0.0.6 netmask 0xffffff00 broadcast 10.0.0.255\n\tmedia: Ethernet autoselect (10Gbase-SR <full-duplex>)\n\tstatus: active\n",
+		"isi get -d /ifs/data":                           "POLICY     LEVEL PERFORMANCE COAL  FILE\n" + h.value("tank:policy", "default") + "    4+2/2 " + h.value("tank:pattern", "concurrency") + " on    /ifs/data/\n",
+		"isi get -d /ifs":                                "POLICY     LEVEL PERFORMANCE COAL  FILE\ndefault    4+2/2 concurrency on    /ifs/\n",
+		"isi network subnets list --format json":         `[{"addr_family": "ipv4", "groupnet": "groupnet0", "id": "groupnet0.subnet0", "mtu": ` + h.value("tank:mtu", "1500") + `, "name": "subnet0", "prefixlen": 24}]` + "\n",
+		"isi network pools list --format json":           `[{"access_zone": "System", "aggregation_mode": "` + h.value("tank:mode", "failover") + `", "groupnet": "groupnet0", "id": "groupnet0.subnet0.pool0", "ifaces": [{"iface": "10gige-1", "lnn": 1}], "subnet": "subnet0"}]` + "\n",
 		"isi network subnets view groupnet0.subnet0":     "              ID: groupnet0.subnet0\n             MTU: " + h.value("tank:mtu", "1500") + "\n",
 		"isi network pools view groupnet0.subnet0.pool0": "              ID: groupnet0.subnet0.pool0\nAggregation Mode: " + h.value("tank:mode", "failover") + "\n",
 	})

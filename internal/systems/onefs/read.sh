@@ -7,3 +7,6 @@ look host sysctl -i -e hw.ncpu hw.physmem kern.ostype
 look boottime sysctl -n kern.boottime
 look values sysctl -i -e $names
 look links ifconfig -a
+look subnets isi network subnets list --format json
+look pools isi network pools list --format json
+look pattern isi get -d /ifs

@@ -26,3 +26,29 @@ func TestRecordedCases(t *testing.T) {
 		}
 	}
 }
+
+// A task that hardly gets a CPU when it wants one holds a transfer back by that, also where it wants one for
+// less than half of the time; one that sleeps, or that runs when it wants to, does not.
+func TestATaskThatIsShutOutOfTheCPU(t *testing.T) {
+	reader := func(run, wait float64) Case {
+		return knobs{rate: 0.1e9, recvQ: 3900 << 10, wnd: 64 << 10, full: true, rwnd: 0.9, rcvbuf: 6 << 20, run: [2]float64{0.1, run}, wait: [2]float64{0, wait}}.build()
+	}
+	writer := func(run, wait float64) Case {
+		return knobs{rate: 0.1e9, notsent: -1, appLtd: true, run: [2]float64{run, 0.1}, wait: [2]float64{wait, 0}}.build()
+	}
+	for _, c := range []struct {
+		name string
+		of   Case
+		want model.LimiterID
+	}{
+		{"a reader that waits for a CPU 46% of the time and runs 0.3%", reader(0.003, 0.46), model.ReceiverCPU},
+		{"a reader that sleeps", reader(0.003, 0.02), model.ApplicationSink},
+		{"a reader that waits sometimes and runs as much", reader(0.2, 0.3), model.ApplicationSink},
+		{"a writer that waits for a CPU 66% of the time and runs 0.6%", writer(0.006, 0.66), model.SenderCPU},
+		{"a writer that sleeps", writer(0.006, 0.02), model.ApplicationSource},
+	} {
+		if v := Judge(c.of); v.Limiter != c.want {
+			t.Errorf("%s: %s (%.2f): %s", c.name, v.Limiter, v.Confidence, v.Line)
+		}
+	}
+}

@@ -86,13 +86,13 @@ func seeCopyReceiverCPU(s *scene) *finding {
 
 // copyCPU: a process of the copy has all the CPU that it can get.
 func (s *scene) copyCPU(id model.LimiterID, e *End, h stageHost) *finding {
-	kept := h.longest >= readerWait && h.waiting+h.cpu*h.cpus >= wantsCPU
+	kept := h.longest >= readerWait && h.waiting+h.cpu*h.cpus >= wantsCPU || shutOut(h.longest, h.cpu*h.cpus)
 	if !(h.cpu >= stageCPU) && !(h.throttled >= quotaShare) && !kept {
 		return nil
 	}
 	f := &finding{id: id, host: e.Host, margin: max(over(h.cpu, stageCPU, 1), over(h.throttled, quotaShare, 0.8)), cap: seenCap}
 	if kept {
-		f.margin = max(f.margin, over(h.longest, readerWait, 0.85))
+		f.margin = max(f.margin, over(h.longest, min(readerWait, shutOutWait), 0.85))
 	}
 	f.say(e.Host, "copy_cpu_share", h.cpu, "ratio", s.c.copy.n, "the copy's process used %s of the CPUs that it may use", pct(h.cpu))
 	f.advice = "give the copy's process more CPUs"

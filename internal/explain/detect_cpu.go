@@ -17,6 +17,10 @@ const (
 	writerWait = 0.30
 	readerWait = 0.50
 	wantsCPU   = 0.70
+	// A task that waits for a CPU for this long, and this many times as long as it runs, is shut out: it
+	// would be done 1/(1-0.4) times as fast if it got one at once, whatever it does the rest of the time.
+	shutOutWait = 0.40
+	shutOutMore = 10
 	// runsDry: share of samples with an empty send queue that a starved
 	// writer leaves behind.
 	runsDry = 0.25
@@ -39,11 +43,14 @@ const (
 // wants more.
 func (v *hostView) starvedWriter() bool {
 	return v != nil && (v.run >= ownCPU || v.throttled >= quotaShare ||
-		(v.wait >= writerWait && v.wait+v.run >= wantsCPU))
+		(v.wait >= writerWait && v.wait+v.run >= wantsCPU) || shutOut(v.wait, v.run))
 }
 
+// shutOut tells whether a task hardly gets a CPU when it wants one, and wants one often.
+func shutOut(wait, run float64) bool { return wait >= shutOutWait && wait >= shutOutMore*run }
+
 func (v *hostView) starvedReader() bool {
-	return v != nil && (v.throttled >= quotaShare || (v.wait >= readerWait && v.wait+v.run >= wantsCPU))
+	return v != nil && (v.throttled >= quotaShare || (v.wait >= readerWait && v.wait+v.run >= wantsCPU) || shutOut(v.wait, v.run))
 }
 
 // packetPressure is how clearly (0..1) the host has no time left for packets:

@@ -16,6 +16,7 @@ type brief struct {
 	each   int          // how many at once; 0: all
 	share  int          // how many samples' room the last one took
 	skip   int          // how many are left out for it, from now on
+	coarse bool         // what grew in a connection is told rounded
 }
 
 const (
@@ -29,6 +30,8 @@ const (
 	// inTurn is in how many samples' time all units are told where one takes the room of several: views
 	// remember for a minute what was told of a core before (internal/watch).
 	inTurn = 25
+	// coarseTurn is that where growths are rounded.
+	coarseTurn = 50
 )
 
 // room is how many packed bytes fit into a message of so many samples' room, as base64.
@@ -69,24 +72,44 @@ func (s *sampling) addBrief(sample model.Sample) error {
 }
 
 // fit chooses the units that are told: those whose turn it is, as many as there is room for. Where the
-// room of one sample is too little for the fewest, it takes that of several.
+// room of one sample is too little for the fewest, it takes that of several; and where that of the most
+// is too little, growths are rounded until the stream ends.
 func (s *sampling) fit(sample model.Sample) (t turns, told model.Sample, text []byte, err error) {
+	b := &s.brief
+	if !b.coarse {
+		share, fits := max(1, b.share-1), false
+		if t, told, text, fits, err = s.fitFrom(sample, share); fits || err != nil {
+			return t, told, text, err
+		}
+		b.coarse, b.share, b.each = true, 1, 0
+	}
+	t, told, text, _, err = s.fitFrom(sample, max(1, b.share-1))
+	return t, told, text, err
+}
+
+// fitFrom is fit with the room of so many samples or more; fits is false where that of the most is too
+// little for the fewest units.
+func (s *sampling) fitFrom(sample model.Sample, share int) (t turns, told model.Sample, text []byte, fits bool, err error) {
 	b, n := &s.brief, units(sample)
+	turn := inTurn
+	if b.coarse {
+		turn = coarseTurn
+	}
 	most := n
 	if b.each > 0 {
 		most = min(n, b.each+b.each/4+1) // there may be room for more than last time
 	}
-	for share := max(1, b.share-1); ; share++ {
-		least := min(n, max(fewest, n*(share-1)/inTurn))
+	for ; ; share++ {
+		least := min(n, max(fewest, n*(share-1)/turn))
 		each := max(most, least)
 		for {
 			var size int
 			if t, told, text, size, err = s.tell(sample, each); err != nil {
-				return t, told, nil, err
+				return t, told, nil, false, err
 			}
-			if size <= b.room(share) || each <= least && share == mostShare {
+			if fits = size <= b.room(share); fits || each <= least && share == mostShare {
 				b.next, b.each, b.share = (b.next+each)%max(n, 1), each, share
-				return t, told, text, nil
+				return t, told, text, fits, nil
 			}
 			if each <= least {
 				break
@@ -103,6 +126,9 @@ func (s *sampling) tell(sample model.Sample, each int) (t turns, told model.Samp
 		t = turns{From: b.next, Told: each}
 	}
 	told = t.hold(sample, b.before)
+	if b.coarse {
+		told = roundGrowths(told, b.before)
+	}
 	if text, err = json.Marshal(told); err != nil {
 		return t, told, nil, 0, fmt.Errorf("write sample: %w", err)
 	}

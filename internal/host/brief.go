@@ -3,12 +3,14 @@ package host
 import (
 	"slices"
 
+	"linerate/internal/host/delta"
 	"linerate/internal/model"
 )
 
 // BriefBytes is how much one sample of a view that nobody looks at may take on its way, message and
 // all. Where it would take more, cores, queues, and of connections what is no counter are told in turns;
-// and where the counters of connections alone take more, samples are told more seldom.
+// and where the counters of connections alone take more, samples are told more seldom, at last with
+// what those counters grew by rounded.
 const BriefBytes = 1000
 
 // turns are the units of a sample that it tells, Told of them from place From on and around the end;
@@ -45,16 +47,16 @@ func (t turns) hold(s, before model.Sample) model.Sample {
 			s.Queues[q] = before.Queues[q]
 		}
 		if c := i - k - len(s.Queues); c >= 0 {
-			s.Conns[c] = onlyCounters(s.Conns[c], before.Conns)
+			s.Conns[c] = onlyCounters(s.Conns[c], before.Conns, c)
 		}
 	}
 	return s
 }
 
 // onlyCounters is a connection with its counters and its state, and all else as it was told before; one that
-// is new or stuck is told whole.
-func onlyCounters(now model.Conn, before []model.Conn) model.Conn {
-	i := slices.IndexFunc(before, func(c model.Conn) bool { return c.Local == now.Local && c.Remote == now.Remote && c.Inode == now.Inode })
+// is new or stuck is told whole. Its place is at.
+func onlyCounters(now model.Conn, before []model.Conn, at int) model.Conn {
+	i := sameConn(now, before, at)
 	if i < 0 || now.Backoff > 0 {
 		return now
 	}
@@ -65,6 +67,61 @@ func onlyCounters(now model.Conn, before []model.Conn) model.Conn {
 	c.SegsOut, c.SegsIn, c.DataSegsOut, c.DataSegsIn, c.Delivered = now.SegsOut, now.SegsIn, now.DataSegsOut, now.DataSegsIn, now.Delivered
 	c.Busy, c.RwndLimited, c.SndbufLimited = now.Busy, now.RwndLimited, now.SndbufLimited
 	return c
+}
+
+// sameConn is where a connection is among others, most likely at the place that it has now; below 0: nowhere.
+func sameConn(now model.Conn, before []model.Conn, at int) int {
+	same := func(c model.Conn) bool {
+		return c.Local == now.Local && c.Remote == now.Remote && c.Inode == now.Inode
+	}
+	if at < len(before) && same(before[at]) {
+		return at
+	}
+	return slices.IndexFunc(before, same)
+}
+
+// roundGrowths is a sample whose connections' numbers grew since the one before by what is told in few
+// bits, so that they lag by less than 1/256 of that. What is left out counts in the next sample.
+func roundGrowths(s, before model.Sample) model.Sample {
+	s.Conns = slices.Clone(s.Conns)
+	for i := range s.Conns {
+		c := &s.Conns[i]
+		k := sameConn(*c, before.Conns, i)
+		if k < 0 {
+			continue
+		}
+		b := before.Conns[k]
+		rounded(&c.BytesAcked, b.BytesAcked)
+		rounded(&c.BytesReceived, b.BytesReceived)
+		rounded(&c.BytesSent, b.BytesSent)
+		rounded(&c.BytesRetrans, b.BytesRetrans)
+		rounded(&c.SegsOut, b.SegsOut)
+		rounded(&c.SegsIn, b.SegsIn)
+		rounded(&c.DataSegsOut, b.DataSegsOut)
+		rounded(&c.DataSegsIn, b.DataSegsIn)
+		rounded(&c.Delivered, b.Delivered)
+		rounded(&c.Busy, b.Busy)
+		rounded(&c.RwndLimited, b.RwndLimited)
+		rounded(&c.SndbufLimited, b.SndbufLimited)
+		rounded(&c.RTT, b.RTT)
+		rounded(&c.RTTVar, b.RTTVar)
+		rounded(&c.RcvRTT, b.RcvRTT)
+		rounded(&c.DeliveryRate, b.DeliveryRate)
+		rounded(&c.PacingRate, b.PacingRate)
+		rounded(&c.SndWnd, b.SndWnd)
+		rounded(&c.RcvWnd, b.RcvWnd)
+		rounded(&c.SendQ, b.SendQ)
+		rounded(&c.RecvQ, b.RecvQ)
+		rounded(&c.NotSent, b.NotSent)
+		rounded(&c.WmemQueued, b.WmemQueued)
+		rounded(&c.RmemAlloc, b.RmemAlloc)
+	}
+	return s
+}
+
+// rounded leaves out of a growth what takes many bits to tell.
+func rounded[T ~int64 | ~float64](now *T, before T) {
+	*now = before + T(delta.Rounded(int64(*now-before)))
 }
 
 // only is what a sample tells of those units alone.

@@ -16,7 +16,7 @@ import (
 )
 
 // Protocol is the version of the agent's protocol; both ends must have the same.
-const Protocol = 7
+const Protocol = 8
 
 // effect is what a method does on its host.
 type effect string

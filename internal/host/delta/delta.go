@@ -132,6 +132,7 @@ func (s *state) pack(p *packer, rest, text []byte) []byte {
 		s.slots = carry(s.slots, frame[:head], frame[len(frame)-tail:], len(found))
 		s.frame = frame
 	}
+	others := grown{}
 	for i, digits := range found {
 		n := &s.slots[i]
 		v, ok := number(digits)
@@ -139,7 +140,7 @@ func (s *state) pack(p *packer, rest, text []byte) []byte {
 			rest = append(binary.AppendUvarint(rest, uint64(len(digits))), digits...)
 			continue
 		}
-		s.chances.growth(p, n, v-n.last)
+		s.chances.growth(p, n, &others, v-n.last)
 		n.last = v
 	}
 	return rest
@@ -283,7 +284,7 @@ func (s *state) unpack(u *unpacker, to, rest []byte) (text, _ []byte, err error)
 			return nil, nil, err
 		}
 	}
-	text, begin := to, len(to)
+	text, begin, others := to, len(to), grown{}
 	for i, frame := 0, s.frame; ; i++ {
 		at := bytes.IndexByte(frame, place)
 		if at < 0 {
@@ -295,7 +296,7 @@ func (s *state) unpack(u *unpacker, to, rest []byte) (text, _ []byte, err error)
 		if at == len(frame) {
 			return text, rest, nil
 		}
-		if text, rest, err = s.next(u, &s.slots[i], text, rest); err != nil {
+		if text, rest, err = s.next(u, &s.slots[i], &others, text, rest); err != nil {
 			return nil, nil, err
 		}
 		frame = frame[at+1:]
@@ -327,12 +328,12 @@ func (s *state) another(rest []byte) ([]byte, error) {
 }
 
 // next appends the next number to a text.
-func (s *state) next(u *unpacker, n *slot, text, rest []byte) (_, _ []byte, err error) {
+func (s *state) next(u *unpacker, n *slot, others *grown, text, rest []byte) (_, _ []byte, err error) {
 	if n.literal = uint8(u.bit(&s.chances.literal[n.literal], 0)); n.literal == 1 {
 		digits, rest, err := piece(rest)
 		return append(text, digits...), rest, err
 	}
-	n.last += s.chances.growth(u, n, 0)
+	n.last += s.chances.growth(u, n, others, 0)
 	return strconv.AppendInt(text, n.last, 10), rest, nil
 }
 

@@ -143,9 +143,10 @@ func TestBoundsOfABatch(t *testing.T) {
 	state := state{frame: frame, slots: make([]slot, len(frame)), chances: newChances()}
 	p, from := newPacker(), state.clone()
 	p.bit(&from.chances.same[0], 0)
+	others := grown{}
 	for i := range from.slots {
 		p.bit(&from.chances.literal[0], 0)
-		from.chances.growth(&p, &from.slots[i], 123456789012345678)
+		from.chances.growth(&p, &from.slots[i], &others, 123456789012345678)
 	}
 	u := newUnpacker(p.end())
 	if text, _, err := state.unpack(&u, nil, nil); !errors.Is(err, ErrBroken) {
@@ -159,17 +160,17 @@ func TestGrowths(t *testing.T) {
 	var in []int64
 	for i := range 20000 {
 		d := rng.Int64N(1 << rng.IntN(60))
-		in = append(in, 0, d, -d, d/1e3*1e3, d/1e7*1e7, int64(i))
+		in = append(in, 0, d, -d, d/1e3*1e3, Rounded(d), d/1e7*1e7, int64(i), d)
 	}
-	p, k := newPacker(), newChances()
-	slots := make([]slot, 7)
+	p, k, others := newPacker(), newChances(), &grown{}
+	slots := make([]slot, 8)
 	for i, d := range in {
-		k.growth(&p, &slots[i%len(slots)], d)
+		k.growth(&p, &slots[i%len(slots)], others, d)
 	}
 	u, back := newUnpacker(p.end()), newChances()
-	slots = make([]slot, 7)
+	slots, others = make([]slot, 8), &grown{}
 	for i, d := range in {
-		if got := back.growth(&u, &slots[i%len(slots)], 0); got != d {
+		if got := back.growth(&u, &slots[i%len(slots)], others, 0); got != d {
 			t.Fatalf("growth %d: %d became %d", i, d, got)
 		}
 	}
@@ -232,4 +233,23 @@ func FuzzUnpack(f *testing.F) {
 			return nil
 		})
 	})
+}
+
+// What is rounded is never more than it was, less by no more than 1/256, and takes few bits.
+func TestRounded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	p, k := newPacker(), newChances()
+	slots := make([]slot, 100)
+	const n = 20000
+	for i := range n {
+		d := 1 + rng.Int64N(1<<(1+rng.IntN(60)))
+		r := Rounded(d)
+		if r > d || d-r > d/256 || Rounded(-d) != -r || Rounded(r) != r && r%1000 != 0 {
+			t.Fatalf("%d is rounded to %d", d, r)
+		}
+		k.growth(&p, &slots[i%len(slots)], &grown{}, Rounded(1e9+d%1e8))
+	}
+	if each := float64(8*len(p.end())) / n; each > 12 {
+		t.Errorf("a rounded growth takes %.1f bits", each)
+	}
 }

@@ -21,6 +21,37 @@ type slot struct {
 	minus   uint8
 	size    uint8 // in bits
 	top     uint8 // the bits after the highest
+	like    uint8 // how many numbers before it is one that grew by as much
+	liked   uint8 // it grew by as much as that last time
+}
+
+// grown is by how much the numbers before one in its text grew.
+type grown struct {
+	by [32]int64
+	n  int
+}
+
+func (g *grown) add(d int64) {
+	g.by[g.n%len(g.by)] = d
+	g.n++
+}
+
+// before is the growth so many numbers before; 0: there is none.
+func (g *grown) before(at uint8) int64 {
+	if at == 0 || int(at) > min(g.n, len(g.by)) {
+		return 0
+	}
+	return g.by[(g.n-int(at))%len(g.by)]
+}
+
+// find is how many numbers before is one that grew by as much; 0: none of the last.
+func (g *grown) find(d int64) uint8 {
+	for at := range uint8(min(g.n, len(g.by))) {
+		if g.before(at+1) == d {
+			return at + 1
+		}
+	}
+	return 0
 }
 
 // Growths are told by their highest bits, of which topBits are learnt, of those of less than topSizes
@@ -29,7 +60,22 @@ const (
 	topBits  = 3
 	topSizes = 20
 	sizes    = 32 // after numbers of more bits all are expected alike
+	// fineBits follow them in a growth of which no more is told, since the others are 0: see Rounded.
+	fineBits = 5
 )
+
+// Rounded is the growth nearest to one, and no larger, that is told in few bits. It has the nine highest
+// bits, so that less than 1/256 of it is left out.
+func Rounded(d int64) int64 {
+	at, m, minus := scaled(d)
+	if low := bits.Len64(m) - 1 - topBits - fineBits; low > 0 {
+		m = m >> low << low
+	}
+	if d = int64(m) * scales[at]; minus == 1 {
+		d = -d
+	}
+	return d
+}
 
 // chances are what is known of the growths of numbers.
 type chances struct {
@@ -40,11 +86,14 @@ type chances struct {
 	minus   [2]uint16
 	size    [sizes / 2][64]uint16
 	top     [topSizes][1 << topBits][1 << topBits]uint16
+	like    [2]uint16 // that a number does not grow as another one, after whether it did
+	rounded [2]uint16 // that a growth is not, after the one before it
+	round   uint8
 }
 
 func newChances() *chances {
 	c := &chances{}
-	fill(c.same[:], c.literal[:], c.still[:], c.minus[:])
+	fill(c.same[:], c.literal[:], c.still[:], c.minus[:], c.like[:], c.rounded[:])
 	for i := range c.scale {
 		fill(c.scale[i][:])
 	}
@@ -67,8 +116,8 @@ func fill(lists ...[]uint16) {
 	}
 }
 
-// growth passes by how much a number grew.
-func (k *chances) growth(c coder, s *slot, d int64) int64 {
+// growth passes by how much a number grew, of which what those before it in the text did is known.
+func (k *chances) growth(c coder, s *slot, others *grown, d int64) int64 {
 	moves := uint(0)
 	if d != 0 {
 		moves = 1
@@ -76,7 +125,20 @@ func (k *chances) growth(c coder, s *slot, d int64) int64 {
 	moves = c.bit(&k.still[s.moved], moves)
 	s.moved = s.moved<<1&7 | uint8(moves)
 	if moves == 0 {
-		return 0
+		d = 0
+	} else {
+		d = k.moved(c, s, others, d)
+	}
+	others.add(d)
+	return d
+}
+
+// moved passes a growth that is not 0: that it is another number's, or what it is.
+func (k *chances) moved(c coder, s *slot, others *grown, d int64) int64 {
+	if other := others.before(s.like); other != 0 {
+		if s.liked = uint8(c.bit(&k.like[s.liked], flag(d == other))); s.liked == 1 {
+			return other
+		}
 	}
 	at, m, minus := scaled(d)
 	s.scale = uint8(tree(c, k.scale[s.scale][:], at, 2))
@@ -85,6 +147,9 @@ func (k *chances) growth(c coder, s *slot, d int64) int64 {
 	d = int64(m) * scales[s.scale]
 	if s.minus == 1 {
 		d = -d
+	}
+	if like := others.find(d); like != 0 {
+		s.like = like
 	}
 	return d
 }
@@ -102,7 +167,8 @@ func scaled(d int64) (at uint, m uint64, minus uint) {
 	return at, uint64(d / scales[at]), minus
 }
 
-// magnitude passes a number above 0: how many bits it has, the highest of them, and the others.
+// magnitude passes a number above 0: how many bits it has, the highest of them, and the others, or of those
+// the highest alone where they are all it has.
 func (k *chances) magnitude(c coder, s *slot, m uint64) uint64 {
 	size := int(tree(c, k.size[min(s.size, sizes-1)/2][:], uint(bits.Len64(m)), 6))
 	s.size = uint8(size)
@@ -113,7 +179,13 @@ func (k *chances) magnitude(c coder, s *slot, m uint64) uint64 {
 	rest := size - 1 - n
 	top := tree(c, k.top[min(size, topSizes-1)][s.top][:], uint(m>>rest)&(1<<n-1), n)
 	s.top = uint8(top << (topBits - n))
-	return 1<<(size-1) | uint64(top)<<rest | c.plain(m&(1<<rest-1), rest)
+	low := max(0, rest-fineBits)
+	if low > 0 {
+		if k.round = uint8(c.bit(&k.rounded[k.round], flag(m&(1<<low-1) == 0))); k.round == 0 {
+			low = 0
+		}
+	}
+	return 1<<(size-1) | uint64(top)<<rest | c.plain(m&(1<<rest-1)>>low, rest-low)<<low
 }
 
 // shared is how many bytes at the beginning and at the end of a frame are those of the one before.

@@ -179,3 +179,40 @@ func TestFloodedSourceDoesNotBlameThePath(t *testing.T) {
 		}
 	}
 }
+
+// Where each answer takes as long as a long path does, streams do not wait for each other: here nobody is
+// answered before as many wait as may.
+func TestStreamsKnockTogether(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	spec := testSpec(Source)
+	spec.Streams, spec.Peer = 1+2*atOnce, netip.MustParseAddrPort(ln.Addr().String())
+	d := &door{spec: spec, proof: bound, proven: make([]net.Conn, spec.Streams), full: make(chan struct{})}
+	go func() {
+		for _, together := range []int{1, atOnce, atOnce} {
+			var waiting []net.Conn
+			for range together {
+				c, err := ln.Accept()
+				if err != nil {
+					return
+				}
+				waiting = append(waiting, c)
+			}
+			for _, c := range waiting {
+				d.admit(c)
+				d.prove(c)
+			}
+		}
+	}()
+	w, s := &load{spec: spec, lim: limits{proof: bound, connect: bound}}, newSession(spec)
+	if err := w.connectAll(t.Context(), s); err != nil || len(s.streams) != spec.Streams {
+		t.Errorf("%d streams are up: %v", len(s.streams), err)
+	}
+	s.close()
+	for _, c := range d.shut() {
+		_ = c.Close()
+	}
+}

@@ -14,7 +14,7 @@ import (
 // limits are the times a load gives others; tests shorten them.
 type limits struct {
 	proof   time.Duration // for one connection to prove the token
-	connect time.Duration // for a source to get all its streams up
+	connect time.Duration // for a source to get one of its streams up
 	drain   time.Duration // for a sink's streams to end after its time is over
 }
 

@@ -11,26 +11,46 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"linerate/internal/model"
 )
 
-// connectAll brings up the source's streams one after the other.
+// atOnce is how many streams knock at once, at most: a proof takes three round trips, so that many
+// streams one after the other would take long on a long path. The sink holds at least a quarter of its
+// places for a source that nobody announced.
+const atOnce = 8
+
+// connectAll brings up the source's streams: the first alone, which tells whether the sink can be
+// reached, and then several at once.
 func (w *load) connectAll(ctx context.Context, s *session) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, w.lim.connect,
-		fmt.Errorf("%w (within %v)", errUnanswered, w.lim.connect))
-	defer cancel()
-	var conns []net.Conn
-	for i := range w.spec.Streams {
-		c, err := w.connect(ctx, uint32(i))
-		if err != nil {
-			for _, c := range conns {
-				err = errors.Join(err, c.Close())
-			}
+	conns := make([]net.Conn, w.spec.Streams)
+	up := func(ctx context.Context, i int) (err error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, w.lim.connect, fmt.Errorf("%w (within %v)", errUnanswered, w.lim.connect))
+		defer cancel()
+		if conns[i], err = w.connect(ctx, uint32(i)); err != nil {
 			return fmt.Errorf("connect stream %d to %v: %w", i, w.spec.Peer, err)
 		}
-		conns = append(conns, c)
+		return nil
 	}
-	return s.take(conns)
+	err := up(ctx, 0)
+	if err == nil {
+		all, ctx := errgroup.WithContext(ctx)
+		all.SetLimit(min(atOnce, max(1, w.spec.maxConns()/4)))
+		for i := range conns[1:] {
+			all.Go(func() error { return up(ctx, i+1) })
+		}
+		err = all.Wait()
+	}
+	if err == nil {
+		return s.take(conns)
+	}
+	for _, c := range conns {
+		if c != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
 }
 
 // maxBusy is how often a source comes back to a sink that others flood: over seconds, and

@@ -33,6 +33,7 @@ type track struct {
 // flow is one connection, seen from the sender, the receiver or both.
 type flow struct {
 	snd, rcv []obs
+	minor    bool // it moved next to nothing beside others
 }
 
 type trackKey struct {
@@ -101,7 +102,7 @@ func isPeer(peer netip.Addr, remote netip.AddrPort) bool {
 // pairUp pairs the connections of both ends by their mirrored addresses. One
 // connection left over on each side (addresses translated on the way) is
 // taken to be the same one.
-func pairUp(snd, rcv []track) []flow {
+func pairUp(snd, rcv []track) (flows, minor []flow) {
 	used := make([]bool, len(rcv))
 	var out []flow
 	for _, s := range snd {
@@ -125,26 +126,54 @@ func pairUp(snd, rcv []track) []flow {
 	return busiest(out)
 }
 
-// Connections that moved less than minorShare of all bytes are control
+// Connections that moved less than minorShare of all bytes and little beside the busiest are control
 // traffic beside a transfer, unless they had data waiting all the time; below minorBytes in all there is no transfer to
-// be beside of.
+// be beside of. Of many connections none moves much, and most bytes may be those of the small ones: so
+// those that are left out moved minorSum of all at most.
 const (
-	minorShare = 0.01
-	minorBytes = 64 << 10
+	minorShare  = 0.01
+	minorBeside = 0.1
+	minorSum    = 0.1
+	minorBytes  = 64 << 10
 )
 
-// busiest leaves out idle and minor connections.
-func busiest(fs []flow) []flow {
-	var total int64
+// busiest parts minor connections from the others, and leaves out idle ones.
+func busiest(fs []flow) (flows, minor []flow) {
+	var total, most, apart int64
 	for _, f := range fs {
-		total += f.bytes()
+		total, most = total+f.bytes(), max(most, f.bytes())
 	}
-	return slices.DeleteFunc(fs, func(f flow) bool {
-		if total > minorBytes {
-			return float64(f.bytes()) < minorShare*float64(total) && !f.wanting()
+	if total <= minorBytes {
+		return slices.DeleteFunc(fs, func(f flow) bool { return f.bytes() == 0 && !f.trying() }), nil
+	}
+	little := min(minorShare*float64(total), minorBeside*float64(most))
+	for _, at := range smallestFirst(fs) {
+		f := &fs[at]
+		if float64(f.bytes()) >= little || float64(apart+f.bytes()) > minorSum*float64(total) {
+			break
 		}
-		return f.bytes() == 0 && !f.trying()
-	})
+		if !f.wanting() {
+			f.minor, apart = true, apart+f.bytes()
+		}
+	}
+	for _, f := range fs {
+		if f.minor {
+			minor = append(minor, f)
+		} else {
+			flows = append(flows, f)
+		}
+	}
+	return flows, minor
+}
+
+// smallestFirst is where flows are, those first that moved least.
+func smallestFirst(fs []flow) []int {
+	at := make([]int, len(fs))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(i, k int) int { return cmp.Compare(fs[i].bytes(), fs[k].bytes()) })
+	return at
 }
 
 // bytes is what the flow moved over the recording, as the receiver counted it

@@ -207,6 +207,41 @@ func TestManyStreams(t *testing.T) {
 	}
 }
 
+// However many connections a path has, its goodput is what they all moved, and of small ones that moved
+// most of it together some have a vote.
+func TestManyConnections(t *testing.T) {
+	for name, streams := range map[string]struct{ large, small int }{"alike": {300, 0}, "one is larger": {1, 400}} {
+		c := knobs{streams: streams.large + streams.small}.build()
+		for _, e := range []*End{c.Sender, c.Receiver} {
+			first := e.Samples[0].Conns
+			for i := range e.Samples {
+				for k := range e.Samples[i].Conns {
+					if x := &e.Samples[i].Conns[k]; k >= streams.large { // a twentieth of what it was
+						x.BytesAcked = first[k].BytesAcked + (x.BytesAcked-first[k].BytesAcked)/20
+						x.BytesReceived = first[k].BytesReceived + (x.BytesReceived-first[k].BytesReceived)/20
+					}
+				}
+			}
+		}
+		moved, from, to := int64(0), c.Receiver.Samples[0], c.Receiver.Samples[len(c.Receiver.Samples)-1]
+		for k := range to.Conns {
+			moved += to.Conns[k].BytesReceived - from.Conns[k].BytesReceived
+		}
+		mean := 8 * float64(moved) / (to.At - from.At).Seconds()
+		seen := look(c)
+		if got := seen.goodput; got < 0.9*mean || got > 1.2*mean {
+			t.Errorf("%s: %v were moved, and %v is said", name, unit.BitRate(mean), unit.BitRate(got))
+		}
+		voting := int64(0)
+		for _, f := range seen.flows {
+			voting += f.bytes()
+		}
+		if float64(voting) < 0.89*float64(moved) {
+			t.Errorf("%s: %d connections that moved %d of %d bytes are looked at", name, len(seen.flows), voting, moved)
+		}
+	}
+}
+
 func TestIdleConnectionsAreLeftOut(t *testing.T) {
 	c := faults()["window"].build()
 	for i := range c.Sender.Samples {

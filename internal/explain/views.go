@@ -13,6 +13,7 @@ import (
 type views struct {
 	Case
 	flows            []flow
+	minor            []flow     // that moved next to nothing beside those
 	sendNIC, readNIC *model.NIC // that carry the data; nil: not known
 	link             CeilingResult
 	outrun           CeilingResult // what link was, if more than that passed
@@ -111,7 +112,8 @@ func (v *views) outrunNote() []string {
 // lookAtLink works out the flows, the interfaces that carry them, and the ceiling.
 func lookAtLink(c Case) *views {
 	snd, rcv := tracks(c.Sender), tracks(c.Receiver)
-	v := &views{Case: c, flows: pairUp(snd, rcv), sendNIC: c.Sender.dataNIC(snd), readNIC: c.Receiver.dataNIC(rcv)}
+	v := &views{Case: c, sendNIC: c.Sender.dataNIC(snd), readNIC: c.Receiver.dataNIC(rcv)}
+	v.flows, v.minor = pairUp(snd, rcv)
 	v.link = v.ceiling()
 	return v
 }
@@ -150,7 +152,8 @@ func (v *views) measured() float64 {
 	if g, ok := v.Goodput.Get(); ok && known(float64(g)) && g >= 0 {
 		return float64(g)
 	}
-	if len(v.scenes) == 1 {
+	minor := v.minorCount()
+	if len(v.scenes) == 1 && !minor {
 		return max(0, v.scenes[0].rate())
 	}
 	from, to := math.Inf(1), 0.0
@@ -161,18 +164,44 @@ func (v *views) measured() float64 {
 	// after, and the path carried it all the same.
 	rate := 0.0
 	for _, s := range v.scenes {
-		end := v.Receiver
-		if len(s.flow.rcv) == 0 {
-			end = v.Sender
-		}
-		a, b := end.sampled()
-		if a, b = max(a, from), min(b, to); b > a {
-			rate += s.flow.movedBetween(a, b) / (b - a)
+		if r, ok := v.rateBetween(s.flow, from, to); ok {
+			rate += r
 		} else { // it was not sampled then
 			rate += s.rate() / 8
 		}
 	}
+	for _, f := range v.minor {
+		if r, ok := v.rateBetween(f, from, to); ok && minor {
+			rate += r
+		}
+	}
 	return max(0, 8*rate)
+}
+
+// minorCount tells whether the connections that moved little moved much together.
+func (v *views) minorCount() bool {
+	var all, minor int64
+	for _, f := range v.flows {
+		all += f.bytes()
+	}
+	for _, f := range v.minor {
+		minor += f.bytes()
+	}
+	return float64(minor) >= minorShare*float64(all+minor)
+}
+
+// rateBetween is what a flow moved in a second between two moments, in bytes, in so far as its end was
+// sampled then; false: it was not.
+func (v *views) rateBetween(f flow, from, to float64) (float64, bool) {
+	end := v.Receiver
+	if len(f.rcv) == 0 {
+		end = v.Sender
+	}
+	a, b := end.sampled()
+	if a, b = max(a, from), min(b, to); b <= a {
+		return 0, false
+	}
+	return f.movedBetween(a, b) / (b - a), true
 }
 
 // sampled is from when to when an end was sampled, in seconds.

@@ -77,14 +77,31 @@ func (s *sampling) addBrief(sample model.Sample) error {
 func (s *sampling) fit(sample model.Sample) (t turns, told model.Sample, text []byte, err error) {
 	b := &s.brief
 	if !b.coarse {
-		share, fits := max(1, b.share-1), false
-		if t, told, text, fits, err = s.fitFrom(sample, share); fits || err != nil {
+		share, err := s.least(sample)
+		fits := false
+		if err == nil {
+			t, told, text, fits, err = s.fitFrom(sample, share)
+		}
+		if fits || err != nil {
 			return t, told, text, err
 		}
-		b.coarse, b.share, b.each = true, 1, 0
+		b.coarse, b.each = true, 0
 	}
-	t, told, text, _, err = s.fitFrom(sample, max(1, b.share-1))
+	share, err := s.least(sample)
+	if err == nil {
+		t, told, text, _, err = s.fitFrom(sample, share)
+	}
 	return t, told, text, err
+}
+
+// least is the room of how many samples one takes at least, if the one before took that of several.
+func (s *sampling) least(sample model.Sample) (int, error) {
+	b := &s.brief
+	if b.share <= 1 {
+		return 1, nil
+	}
+	_, _, _, size, err := s.tell(sample, min(fewest, units(sample)))
+	return min((size*4/3+around)/b.most+1, mostShare), err
 }
 
 // fitFrom is fit with the room of so many samples or more; fits is false where that of the most is too

@@ -18,10 +18,10 @@ import (
 // much it moved, and one that lacks most of its share with what it lacks.
 func TestVotesByWhatIsMissing(t *testing.T) {
 	conn := func(rate float64, wants bool) *scene {
-		s := &scene{c: &views{flows: make([]flow, 2)}, ceiling: 800e6, snd: &sndView{rate: rate}}
+		s := &scene{c: &views{flows: make([]flow, 2)}, ceiling: 800e6, snd: &sndView{last: &model.Conn{}, rate: rate}}
 		s.bytes = rate
 		for range 5 {
-			o := obs{c: model.Conn{}}
+			o := obs{c: &model.Conn{}}
 			if wants {
 				o.c.NotSent = 1 << 20
 			}

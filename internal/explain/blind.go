@@ -25,9 +25,10 @@ func neverConnected(c Case) *finding {
 		return nil
 	}
 	n, again := 0, 0
-	var last model.Conn
+	var last *model.Conn
 	for _, s := range c.Sender.Samples {
-		for _, x := range s.Conns {
+		for i := range s.Conns {
+			x := &s.Conns[i]
 			if x.State == tcpSynSent && isPeer(c.Sender.Peer, x.Remote) {
 				n++
 				again, last = max(again, int(x.Backoff), x.TotalRetrans), x

@@ -154,7 +154,7 @@ func (v *views) lineRate() (unit.BitRate, string) {
 }
 
 // lastFull is the newest state of the connection that moved most.
-func lastFull(flows []flow) (model.Conn, bool) {
+func lastFull(flows []flow) (*model.Conn, bool) {
 	var best flow
 	found := false
 	for _, f := range flows {
@@ -168,7 +168,7 @@ func lastFull(flows []flow) (model.Conn, bool) {
 	case len(best.rcv) > 0:
 		return best.rcv[len(best.rcv)-1].c, true
 	}
-	return model.Conn{}, false
+	return &model.Conn{}, false
 }
 
 // dataNIC is the interface of e that carries the connections of tracks.

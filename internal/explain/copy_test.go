@@ -72,7 +72,7 @@ func TestTheLimiterOfACopy(t *testing.T) {
 func TestMovedBetween(t *testing.T) {
 	var f flow
 	for i, n := range []int64{0, 10, 20, 50, 50} {
-		f.rcv = append(f.rcv, obs{at: time.Duration(i) * time.Second, c: model.Conn{BytesReceived: n}})
+		f.rcv = append(f.rcv, obs{at: time.Duration(i) * time.Second, c: &model.Conn{BytesReceived: n}})
 	}
 	for _, x := range []struct{ from, to, want float64 }{{0, 4, 50}, {-5, 9, 50}, {0.5, 2.5, 30}, {2, 2.5, 15}, {3, 4, 0}, {5, 6, 0}} {
 		if got := f.movedBetween(x.from, x.to); got != x.want {

@@ -120,7 +120,7 @@ func seeMemory(s *scene) *finding {
 
 // pinned: the buffer had the same size in all samples. The kernel grows a buffer that is
 // the limit, unless a program fixed it.
-func pinned(os []obs, s span, size func(model.Conn) int64) bool {
+func pinned(os []obs, s span, size func(*model.Conn) int64) bool {
 	in := within(os, s)
 	return len(in) >= 2 && !slices.ContainsFunc(in, func(o obs) bool { return size(o.c) != size(in[0].c) })
 }

@@ -125,11 +125,11 @@ func (s *scene) stuckHere() *finding {
 	return nil
 }
 
-func stuck(c model.Conn, backoff float64) bool {
+func stuck(c *model.Conn, backoff float64) bool {
 	return backoff >= 2 && c.Unacked > 0 && float64(c.TotalRetrans) < backoff
 }
 
-func (s *scene) stuckAt(e *End, c model.Conn, backoff float64, n int) *finding {
+func (s *scene) stuckAt(e *End, c *model.Conn, backoff float64, n int) *finding {
 	f := &finding{id: model.LocalQdisc, host: e.host(), margin: over(backoff, 1, 4), cap: 0.8,
 		advice: "packets do not leave this host: look at its transmit queue (tc -s qdisc, ethtool -S) and at the kernel's log for a stalled one (transmit queue timed out); set the interface down and up, and see to its driver"}
 	f.say(f.host, "rto_backoff", backoff, "doublings", n, "the timeout doubled %.0f times and only %d segments were sent again: the first copies have not left the host", backoff, c.TotalRetrans)

@@ -13,7 +13,7 @@ const guessedMTU = 1.10
 
 // segmentsCost tells whether segments of seen bytes, as the connection c uses them, cost
 // goodput against those that the interfaces could send.
-func (v *views) segmentsCost(in CeilingInputs, c model.Conn, seen int) bool {
+func (v *views) segmentsCost(in CeilingInputs, c *model.Conn, seen int) bool {
 	if in.MTU <= 0 || in.MSS <= seen {
 		return false
 	}

@@ -77,7 +77,7 @@ func sendCause(s *scene) cause {
 		return causeSysctl
 	case capped(s.c.Sender, wmemMaxSetting, s.snd.last.SndBuf):
 		return causeCapped
-	case !pinned(s.flow.snd, s.span, func(c model.Conn) int64 { return c.SndBuf }):
+	case !pinned(s.flow.snd, s.span, func(c *model.Conn) int64 { return c.SndBuf }):
 		return causeOpen
 	}
 	return causeSocket

@@ -179,7 +179,7 @@ func receiveCause(s *scene) cause {
 	if capped(e, rmemMaxSetting, s.rcv.last.RcvBuf) {
 		return causeCapped
 	}
-	if m := s.memoryOf(s.reader); !pinned(s.flow.rcv, s.span, func(c model.Conn) int64 { return c.RcvBuf }) || m != nil && m.pruned >= prunes {
+	if m := s.memoryOf(s.reader); !pinned(s.flow.rcv, s.span, func(c *model.Conn) int64 { return c.RcvBuf }) || m != nil && m.pruned >= prunes {
 		return causeOpen
 	}
 	return causeSocket

@@ -18,10 +18,10 @@ const (
 	tcpListen      = 10
 )
 
-// obs is one connection as one sample showed it.
+// obs is one connection as one sample shows it, which is not changed.
 type obs struct {
 	at time.Duration
-	c  model.Conn
+	c  *model.Conn
 }
 
 // track is one connection of one end over time.
@@ -52,7 +52,8 @@ func tracks(e *End) []track {
 	seen := map[trackKey]*track{}
 	var keys []trackKey
 	for _, s := range e.Samples {
-		for _, c := range s.Conns {
+		for i := range s.Conns {
+			c := &s.Conns[i]
 			if !carries(c) || !isPeer(e.Peer, c.Remote) {
 				continue
 			}
@@ -87,7 +88,7 @@ func (t *track) add(o obs) {
 	t.obs = append(t.obs, o)
 }
 
-func carries(c model.Conn) bool {
+func carries(c *model.Conn) bool {
 	switch c.State {
 	case tcpSynSent, tcpSynRecv, tcpTimeWait, tcpListen:
 		return false
@@ -200,4 +201,4 @@ func (f flow) trying() bool {
 }
 
 // waiting: data is in flight or queued at either end of the connection.
-func waiting(c model.Conn) bool { return c.Unacked > 0 || c.NotSent > 0 || c.RecvQ > 0 }
+func waiting(c *model.Conn) bool { return c.Unacked > 0 || c.NotSent > 0 || c.RecvQ > 0 }

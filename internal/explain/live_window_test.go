@@ -59,8 +59,8 @@ func TestTheQueueOfOnesOwnBursts(t *testing.T) {
 		{"no queue", 512 << 10, 188e6, 31 * time.Millisecond, 100 * time.Microsecond, false},
 	} {
 		least := 30100 * time.Microsecond
-		o := model.Conn{RTT: c.rtt, RTTVar: c.swing}
-		s := &scene{ceiling: c.ceiling, minRTT: least, snd: &sndView{queue: ratio(c.rtt.Seconds(), least.Seconds()), swing: swing(o, least), minRTT: least}}
+		o := &model.Conn{RTT: c.rtt, RTTVar: c.swing}
+		s := &scene{ceiling: c.ceiling, minRTT: least, snd: &sndView{last: &model.Conn{}, queue: ratio(c.rtt.Seconds(), least.Seconds()), swing: swing(o, least), minRTT: least}}
 		if got := s.behindQueue(c.held); got != c.behind {
 			t.Errorf("%s: behind a queue %v, want %v", c.name, got, c.behind)
 		}
@@ -91,8 +91,8 @@ func TestAFullWindowNearTheCeiling(t *testing.T) {
 // trip: the queue that this makes is its own.
 func TestBurstOfMoreThanTheBuffer(t *testing.T) {
 	least := 30 * time.Millisecond
-	o := model.Conn{RTT: 46 * time.Millisecond, RTTVar: 5 * time.Millisecond}
-	v := &sndView{queue: ratio(o.RTT.Seconds(), least.Seconds()), swing: swing(o, least), minRTT: least, last: model.Conn{SndBuf: 256 << 10}}
+	o := &model.Conn{RTT: 46 * time.Millisecond, RTTVar: 5 * time.Millisecond}
+	v := &sndView{queue: ratio(o.RTT.Seconds(), least.Seconds()), swing: swing(o, least), minRTT: least, last: &model.Conn{SndBuf: 256 << 10}}
 	s := &scene{ceiling: 188e6, minRTT: least, snd: v}
 	if !s.behindQueue(v.takesIn()) {
 		t.Errorf("what a buffer of %s holds does not wait for 16 ms at 188 Mbit/s", size(v.takesIn()))

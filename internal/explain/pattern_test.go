@@ -20,7 +20,7 @@ func retransmitting(n int, k func(i int) int, edit func(i int, c *model.Conn)) [
 		if edit != nil {
 			edit(i, &c)
 		}
-		out = append(out, obs{time.Duration(i) * 100 * time.Millisecond, c})
+		out = append(out, obs{time.Duration(i) * 100 * time.Millisecond, &c})
 	}
 	return out
 }

@@ -3,6 +3,8 @@ package explain
 import (
 	"testing"
 	"time"
+
+	"linerate/internal/model"
 )
 
 // Pauses of a virtual CPU look like a queue of the path: a rate that jumps
@@ -12,7 +14,7 @@ func TestStolenCPUIsNotALink(t *testing.T) {
 	make := func(steal, spread, queue float64) *scene {
 		return &scene{
 			c: &views{}, minRTT: 10 * time.Millisecond, ceiling: 0.94e9, total: 0.6e9, sender: &hostView{steal: steal, run: 0.1}, reader: &hostView{steal: 0, run: 0.1},
-			snd: &sndView{n: 40, acked: 3e8, rate: 0.6e9, queue: queue, spread: spread, minRTT: 10 * time.Millisecond},
+			snd: &sndView{last: &model.Conn{}, n: 40, acked: 3e8, rate: 0.6e9, queue: queue, spread: spread, minRTT: 10 * time.Millisecond},
 		}
 	}
 	for _, c := range []struct {
@@ -45,7 +47,7 @@ func TestStolenCPUIsNotALossyPath(t *testing.T) {
 	}{{0, 1, true}, {0.1, 1, false}, {0.1, 30, true}} {
 		s := &scene{
 			c: &views{}, minRTT: 10 * time.Millisecond, ceiling: 0.94e9, total: 0.1e9, sender: &hostView{steal: c.steal}, reader: &hostView{},
-			snd: &sndView{n: 40, acked: 2e7, rate: 0.03e9, queue: 1.05, retrans: 0.001, losses: c.losses},
+			snd: &sndView{last: &model.Conn{}, n: 40, acked: 2e7, rate: 0.03e9, queue: 1.05, retrans: 0.001, losses: c.losses},
 		}
 		s.snd.last.SndMSS = 1448
 		if got := seeLoss(s) != nil; got != c.loss {
@@ -58,7 +60,7 @@ func TestStolenCPUIsNotALossyPath(t *testing.T) {
 // nothing but a path at its ceiling is certain while the hypervisor takes the
 // core.
 func TestStolenCPUIsNotPackets(t *testing.T) {
-	s := &scene{c: &views{}, total: 2e6, sender: &hostView{}, reader: &hostView{busy: 0.95, kernel: 0.67}, snd: &sndView{}}
+	s := &scene{c: &views{}, total: 2e6, sender: &hostView{}, reader: &hostView{busy: 0.95, kernel: 0.67}, snd: &sndView{last: &model.Conn{}}}
 	s.snd.last.SndMSS = 1448
 	if s.packetsCost(s.reader) {
 		t.Error("170 packets a second fill a core")
@@ -68,7 +70,7 @@ func TestStolenCPUIsNotPackets(t *testing.T) {
 		t.Error("345000 packets a second cost nothing")
 	}
 	for steal, want := range map[float64]float64{0: 0.95, 0.5: stealCap} {
-		b := ballot{first: &finding{id: "receiver-window", margin: 1}, scene: &scene{sender: &hostView{steal: steal}, snd: &sndView{n: 40}}}
+		b := ballot{first: &finding{id: "receiver-window", margin: 1}, scene: &scene{sender: &hostView{steal: steal}, snd: &sndView{last: &model.Conn{}, n: 40}}}
 		if got := confidence(b, 1); got != want {
 			t.Errorf("steal %.1f: confidence %v, want %v", steal, got, want)
 		}

@@ -40,7 +40,7 @@ func (v *sndView) forgetUnshown() {
 // estatsShares are the shares of chronographs from the three states that a sender is in by turns
 // (RFC 4898: tcpEStatsPerfSndLimTimeRwin, …Cwnd, …Snd). That of the send buffer is in the third, with a
 // program that has nothing to send, and so is not known.
-func estatsShares(a, b model.Conn, dur time.Duration) (rwnd, sndbuf, busy float64) {
+func estatsShares(a, b *model.Conn, dur time.Duration) (rwnd, sndbuf, busy float64) {
 	window, held := b.RwndLimited-a.RwndLimited, b.Busy-a.Busy
 	all := ratio((held + b.SourceLimited - a.SourceLimited).Seconds(), dur.Seconds())
 	if window < 0 || held < window || !(all >= statesLeast && all <= statesMost) {
@@ -50,7 +50,7 @@ func estatsShares(a, b model.Conn, dur time.Duration) (rwnd, sndbuf, busy float6
 }
 
 // roundTrips is the round trip over its minimum.
-func roundTrips(c model.Conn, least time.Duration) float64 {
+func roundTrips(c *model.Conn, least time.Duration) float64 {
 	if c.From != "" && c.RTT == 0 {
 		return unknown()
 	}

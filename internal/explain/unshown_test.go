@@ -139,11 +139,11 @@ func TestTheSizeOfSegmentsThatComeIsUnknown(t *testing.T) {
 	a := model.Conn{From: model.FromEstats, SndMSS: 536, BytesReceived: 1 << 20, DataSegsIn: 700, MinRTT: time.Millisecond}
 	b := a
 	b.BytesReceived, b.DataSegsIn = 11<<20, 8000
-	s := &scene{rcv: viewReceiver([]obs{{0, a}, {time.Second, b}}, span{to: time.Second}, time.Millisecond), minRTT: time.Millisecond}
+	s := &scene{rcv: viewReceiver([]obs{{0, &a}, {time.Second, &b}}, span{to: time.Second}, time.Millisecond), minRTT: time.Millisecond}
 	if s.mss() != 0 || s.lossFits() || known(s.overResponse()) || known(s.rcv.late) {
 		t.Errorf("segments of %d bytes, %g of them late, %g of what losses allow; want none of it known", s.mss(), s.rcv.late, s.overResponse())
 	}
-	if got := wireBytes(a, b, false); known(got) {
+	if got := wireBytes(&a, &b, false); known(got) {
 		t.Errorf("%g bytes on the wire, want unknown: what came twice cannot be counted", got)
 	}
 	end := &End{Host: "winfiler", Samples: []model.Sample{{Conns: []model.Conn{a}}, {At: time.Second, Conns: []model.Conn{b}}}}

@@ -10,7 +10,7 @@ import (
 // Unknown features are NaN. Shares are of wall time or of the samples.
 type sndView struct {
 	n       int
-	last    model.Conn
+	last    *model.Conn
 	dur     time.Duration
 	rate    float64 // acknowledged, bit/s
 	acked   float64 // bytes
@@ -77,7 +77,7 @@ const (
 
 // has tells whether tcp_info reached as far as end; a length of 0 was not
 // recorded and then the fields are believed. What another source shows, unshown.go has.
-func has(c model.Conn, end int) bool {
+func has(c *model.Conn, end int) bool {
 	if c.From != "" {
 		return fills(c.From, end)
 	}
@@ -124,7 +124,7 @@ const (
 
 func fed(os []obs) float64 {
 	// A buffer half full of data in flight may be what the writer waits for.
-	idle := func(c model.Conn) bool {
+	idle := func(c *model.Conn) bool {
 		return c.NotSent < 2*int64(max(c.SndMSS, 1)) && c.Unacked < c.Cwnd && c.SendQ < c.SndBuf/2
 	}
 	var rates []float64
@@ -150,7 +150,7 @@ func rateSpread(os []obs) (spread, top float64) {
 	return ratio(high, quantile(rates, 0.25)), 8 * high
 }
 
-func losses(a, b model.Conn, resent float64) (retrans, rtos, reord, dsacks float64) {
+func losses(a, b *model.Conn, resent float64) (retrans, rtos, reord, dsacks float64) {
 	retrans = ratio(resent, float64(b.SegsOut-a.SegsOut))
 	if has(b, infoBytes) && b.BytesSent > a.BytesSent {
 		retrans = ratio(float64(b.BytesRetrans-a.BytesRetrans), float64(b.BytesSent-a.BytesSent))
@@ -165,7 +165,7 @@ func losses(a, b model.Conn, resent float64) (retrans, rtos, reord, dsacks float
 	return max(0, retrans), rtos, reord, dsacks
 }
 
-func chronographs(a, b model.Conn, dur time.Duration) (rwnd, sndbuf, busy float64) {
+func chronographs(a, b *model.Conn, dur time.Duration) (rwnd, sndbuf, busy float64) {
 	if b.From == model.FromEstats {
 		return estatsShares(a, b, dur)
 	}
@@ -182,7 +182,7 @@ func (v *sndView) takesIn() float64 { return float64(v.last.SndBuf) * max(1, v.o
 
 // levels fills the features that are levels at each sample.
 func (v *sndView) levels(os []obs) {
-	two := func(c model.Conn) int64 { return 2 * int64(max(c.SndMSS, 1)) }
+	two := func(c *model.Conn) int64 { return 2 * int64(max(c.SndMSS, 1)) }
 	trips := each(os, func(o obs) float64 { return roundTrips(o.c, v.minRTT) })
 	v.queue, v.queueTop = median(trips), quantile(trips, 0.9)
 	v.swing = median(each(os, func(o obs) float64 { return swing(o.c, v.minRTT) }))
@@ -216,7 +216,7 @@ func (v *sndView) levels(os []obs) {
 }
 
 // swing is unknown where the round trip is at its minimum.
-func swing(c model.Conn, least time.Duration) float64 {
+func swing(c *model.Conn, least time.Duration) float64 {
 	if c.RTT <= least {
 		return unknown()
 	}

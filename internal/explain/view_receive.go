@@ -10,7 +10,7 @@ import (
 // rcvView is what the receiver's tcp_info says of one flow.
 type rcvView struct {
 	n      int
-	last   model.Conn
+	last   *model.Conn
 	dur    time.Duration
 	rate   float64       // received in order, bit/s
 	queued float64       // median of the receive queue over receive queue + window

@@ -23,12 +23,13 @@ func (v *hostView) foreign(in []model.Sample, out bool) float64 {
 	if !known(counted) {
 		return unknown()
 	}
-	first, last := map[trackKey]model.Conn{}, map[trackKey]model.Conn{}
+	first, last := map[trackKey]*model.Conn{}, map[trackKey]*model.Conn{}
 	for i, s := range in {
-		for _, c := range s.Conns {
+		for n := range s.Conns {
+			c := &s.Conns[n]
 			k := trackKey{c.Local, c.Remote, c.Inode}
 			if _, seen := last[k]; !seen {
-				first[k] = model.Conn{} // it began since
+				first[k] = &model.Conn{} // it began since
 				if i == 0 {
 					first[k] = c
 				}
@@ -49,7 +50,7 @@ func (v *hostView) foreign(in []model.Sample, out bool) float64 {
 
 // wireBytes of a connection as an interface counts them, between two samples; unknown where data came
 // in segments of a size that nothing told.
-func wireBytes(a, b model.Conn, out bool) float64 {
+func wireBytes(a, b *model.Conn, out bool) float64 {
 	header := float64(ethernetHeader + ipTCPHeaders)
 	if b.Local.Addr().Is6() && !b.Local.Addr().Is4In6() {
 		header += 20
@@ -111,11 +112,11 @@ func (s *scene) countTwice() {
 }
 
 // ends are the first and the last of the observations.
-func ends(os []obs) (first, last model.Conn) {
-	if len(os) > 0 {
-		first, last = os[0].c, os[len(os)-1].c
+func ends(os []obs) (first, last *model.Conn) {
+	if len(os) == 0 {
+		return &model.Conn{}, &model.Conn{}
 	}
-	return first, last
+	return os[0].c, os[len(os)-1].c
 }
 
 // seeCopies: copies of packets take up the path.

@@ -30,9 +30,9 @@ type span struct {
 // steady finds the steady part of a flow: without the idle time before the
 // first and after the last bytes, without slow start.
 func (f flow) steady() span {
-	os, count := f.rcv, func(c model.Conn) int64 { return c.BytesReceived }
+	os, count := f.rcv, func(c *model.Conn) int64 { return c.BytesReceived }
 	if len(f.snd) > 0 {
-		os, count = f.snd, func(c model.Conn) int64 { return c.BytesAcked }
+		os, count = f.snd, func(c *model.Conn) int64 { return c.BytesAcked }
 	}
 	first, last := busyRange(os, count)
 	if last <= first {
@@ -52,9 +52,9 @@ func (f flow) steady() span {
 // movedBetween is how many bytes a flow moved between two moments, in seconds; between two
 // observations its rate is taken to be steady.
 func (f flow) movedBetween(from, to float64) float64 {
-	os, count := f.rcv, func(c model.Conn) int64 { return c.BytesReceived }
+	os, count := f.rcv, func(c *model.Conn) int64 { return c.BytesReceived }
 	if len(os) == 0 {
-		os, count = f.snd, func(c model.Conn) int64 { return c.BytesAcked }
+		os, count = f.snd, func(c *model.Conn) int64 { return c.BytesAcked }
 	}
 	moved := 0.0
 	for i := 1; i < len(os); i++ {
@@ -72,7 +72,7 @@ const edgeShare = 0.002
 
 // busyRange is the first and last observation between which the transfer ran:
 // where the bytes moved, or where data waited to move.
-func busyRange(os []obs, count func(model.Conn) int64) (first, last int) {
+func busyRange(os []obs, count func(*model.Conn) int64) (first, last int) {
 	if len(os) == 0 {
 		return 0, 0
 	}

@@ -117,7 +117,7 @@ func (b bench) times(ctx context.Context, w io.Writer, n int) error {
 			blind = append(blind, c.What)
 		}
 		ms := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
-		fmt.Fprintf(w, "| uid %d | %d | %v | %v | %s |\n", uid, n, ms(kit.Median(took)), ms(slices.Max(took)), kit.List(blind))
+		fmt.Fprintf(w, "| uid %d | %d | %v | %v | %s |\n", uid, n, ms(kit.MedianOrZero(took)), ms(slices.Max(took)), kit.List(blind))
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"linerate/bench/kit"
+
+	"linerate/internal/kernel"
 )
 
 // tally counts the cases of one kind of fault.
@@ -218,7 +220,7 @@ func (b *bench) alone(ctx context.Context) error {
 		}
 		free := true
 		if j, err := os.Open(filepath.Join(b.dst, ".linerate.journal")); err == nil {
-			free = unix.Flock(int(j.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+			free = kernel.LockOpened(j) == nil
 			_ = j.Close() // was only looked at
 		}
 		_ = unix.Close(fd) // likewise

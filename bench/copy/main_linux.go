@@ -252,13 +252,13 @@ func printArm(name string, bytes int64, files int, runs, first []figures) {
 		memory = max(memory, f.memory)
 	}
 	used, held := kit.None, kit.None
-	if kit.Median(load) > 0 {
-		used = fmt.Sprintf("%.2f", kit.Median(load))
+	if kit.MedianOrZero(load) > 0 {
+		used = fmt.Sprintf("%.2f", kit.MedianOrZero(load))
 	}
 	if memory > 0 {
 		held = fmt.Sprint(memory >> 20)
 	}
-	fmt.Printf("| %s | %.0f | %s | %s | %s |\n", name, kit.Median(rate), kit.Spread(ratio), used, held)
+	fmt.Printf("| %s | %.0f | %s | %s | %s |\n", name, kit.MedianOrZero(rate), kit.Spread(ratio), used, held)
 }
 
 // once runs one program on a cold source and an absent target.

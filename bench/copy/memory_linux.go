@@ -51,7 +51,7 @@ func (b *bench) memory(ctx context.Context) error {
 		if len(over) > 0 {
 			ratio = kit.Spread(over)
 		}
-		fmt.Printf("| %d | %.1f | %s | %.1f | %.2f | %.2f |\n", streams, kit.Median(plain), ratio, kit.Median(sealed), kit.Median(used), kit.Median(usedSealed))
+		fmt.Printf("| %d | %.1f | %s | %.1f | %.2f | %.2f |\n", streams, kit.MedianOrZero(plain), ratio, kit.MedianOrZero(sealed), kit.MedianOrZero(used), kit.MedianOrZero(usedSealed))
 	}
 	fmt.Println()
 	return nil

@@ -260,7 +260,7 @@ func print(w io.Writer, tallies []*tally) error {
 	var right, runs, problems int
 	for _, t := range tallies {
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %.1f | %s | %s | %s |\n", t.fault, t.want, kit.Of(t.right, t.runs), kit.Interval(t.right, t.runs),
-			kit.Median(t.seconds), others(t.named, t.want), others(t.spoiled, ""), cmp.Or(strings.Join(t.ratios, "; "), kit.None))
+			kit.MedianOrZero(t.seconds), others(t.named, t.want), others(t.spoiled, ""), cmp.Or(strings.Join(t.ratios, "; "), kit.None))
 		right, runs, problems = right+t.right, runs+t.runs, problems+len(t.problems)
 	}
 	for _, t := range tallies {

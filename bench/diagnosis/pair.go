@@ -172,5 +172,5 @@ func prediction(b *strings.Builder, results []Result) {
 		return
 	}
 	fmt.Fprintf(b, "Goodput foretold for the fix, against that measured without the fault: off by %.0f%% (median of %d), within 15%% in %s; the range stated held in %s.\n",
-		100*kit.Median(off), len(off), kit.Share(near, len(off)), kit.Share(held, stated))
+		100*kit.MedianOrZero(off), len(off), kit.Share(near, len(off)), kit.Share(held, stated))
 }

@@ -12,6 +12,7 @@ import (
 	"linerate/bench/kit"
 	"linerate/internal/explain"
 	"linerate/internal/model"
+	"linerate/internal/stat"
 )
 
 // worth classifies a verdict on a fault that is in no catalogue.
@@ -154,7 +155,7 @@ func scoreWild(results []Result) WildScore {
 	}
 	if len(errs) > 0 {
 		slices.Sort(errs)
-		s.Gains.MedianError = errs[len(errs)/2]
+		s.Gains.MedianError = stat.UpperMiddle(errs)
 	}
 	if s.Gains.Ranges > 0 {
 		s.Gains.Width /= float64(s.Gains.Ranges)

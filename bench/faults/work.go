@@ -200,7 +200,7 @@ func plausible(_ context.Context, _ *station, said string, _, _ map[string]strin
 func copied(_ context.Context, s *station, _ string, _, _ map[string]string) []string {
 	out, err := exec.Command("diff", "-rq", s.source(), s.data("copy")).CombinedOutput()
 	if err != nil {
-		return []string{"exit code 0, and the target differs: " + firstLine(string(out))}
+		return []string{"exit code 0, and the target differs: " + headLine(string(out))}
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func firstLine(s string) string {
+func headLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
 }

@@ -26,8 +26,8 @@ func List(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// Median of figures or times; 0 of none.
-func Median[T ~int64 | ~float64](v []T) T {
+// MedianOrZero is the median of figures or times; 0 of none.
+func MedianOrZero[T ~int64 | ~float64](v []T) T {
 	if len(v) == 0 {
 		return 0
 	}
@@ -40,7 +40,7 @@ func Median[T ~int64 | ~float64](v []T) T {
 
 // Spread is the median of ratios with their range.
 func Spread(v []float64) string {
-	return fmt.Sprintf("%.2f (%.2f-%.2f)", Median(v), slices.Min(v), slices.Max(v))
+	return fmt.Sprintf("%.2f (%.2f-%.2f)", MedianOrZero(v), slices.Min(v), slices.Max(v))
 }
 
 // Of is k of n cases.

@@ -94,7 +94,7 @@ func (v variant) measure(ctx context.Context, u kit.User, w io.Writer) error {
 		return err
 	}
 	ms := func(d time.Duration) string { return d.Round(time.Millisecond).String() }
-	fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %d |\n", v, v.times, ms(kit.Median(up)), ms(slices.Max(up)), ms(kit.Median(down)), load, left)
+	fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %d |\n", v, v.times, ms(kit.MedianOrZero(up)), ms(slices.Max(up)), ms(kit.MedianOrZero(down)), load, left)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -15,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"linerate/bench/kit"
+
+	"linerate/internal/stat"
 )
 
 // The honesty bench: writes at a set rate to a file system that stands still for
@@ -109,8 +110,7 @@ func truth(stalls []stall, usual float64) (p99, p999 float64) {
 		all = append(all, wait+usual)
 	}
 	slices.Sort(all)
-	at := func(q float64) float64 { return all[int(math.Ceil(q*float64(len(all))))-1] }
-	return at(0.99), at(0.999)
+	return stat.NearestRank(all, 0.99), stat.NearestRank(all, 0.999)
 }
 
 func (b *bench) honestOwn(ctx context.Context, file string) (q [3]float64, err error) {

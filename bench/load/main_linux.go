@@ -144,7 +144,7 @@ func (b *bench) prepare(ctx context.Context) error {
 		}
 		took = append(took, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 	}
-	b.startup = kit.Median(took)
+	b.startup = kit.MedianOrZero(took)
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (b *bench) row(ctx context.Context, r row) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "| %s | %.0f | %s | %s | %s | %.2f | %s | %s |\n", r.name, kit.Median(peers), kit.Spread(iops), kit.Spread(cpu), kit.Spread(free), kit.Median(reached), style, turns)
+	fmt.Fprintf(b.out, "| %s | %.0f | %s | %s | %s | %.2f | %s | %s |\n", r.name, kit.MedianOrZero(peers), kit.Spread(iops), kit.Spread(cpu), kit.Spread(free), kit.MedianOrZero(reached), style, turns)
 	return nil
 }
 
@@ -196,7 +196,7 @@ func fastest(styles map[string][]string, run func(style string) (figures, error)
 			got[name] = append(got[name], f.rate)
 		}
 	}
-	byMedian := func(a, b string) int { return cmp.Compare(kit.Median(got[a]), kit.Median(got[b])) }
+	byMedian := func(a, b string) int { return cmp.Compare(kit.MedianOrZero(got[a]), kit.MedianOrZero(got[b])) }
 	return slices.MaxFunc(slices.Sorted(maps.Keys(got)), byMedian), nil
 }
 

@@ -95,7 +95,7 @@ func (b *bench) tcpRow(ctx context.Context, r tcpRow) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "| %v | %.1f | %s | %s | %s | %s | %s |\n", r, kit.Median(peers), kit.Spread(rates), kit.Spread(cpus), style, way, t)
+	fmt.Fprintf(b.out, "| %v | %.1f | %s | %s | %s | %s | %s |\n", r, kit.MedianOrZero(peers), kit.Spread(rates), kit.Spread(cpus), style, way, t)
 	return nil
 }
 

@@ -23,7 +23,7 @@ type turns struct {
 }
 
 func (t turns) String() string {
-	return fmt.Sprintf("%d | %.0f%%", t.repeated, 100*kit.Median(t.others))
+	return fmt.Sprintf("%d | %.0f%%", t.repeated, 100*kit.MedianOrZero(t.others))
 }
 
 // turns makes the runs of as many pairs as are wanted, each pair in the other order

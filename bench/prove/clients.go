@@ -128,7 +128,7 @@ func clientsTable(w io.Writer, s *model.Study, samples store.Samples) {
 		wire := wires(s, samples, c.Level)
 		over := kit.None
 		if len(wire) > 0 {
-			over = fmt.Sprintf("%.3f (%.3f-%.3f)", kit.Median(wire), slices.Min(wire), slices.Max(wire))
+			over = fmt.Sprintf("%.3f (%.3f-%.3f)", kit.MedianOrZero(wire), slices.Min(wire), slices.Max(wire))
 		}
 		fmt.Fprintf(w, "| %s | %d | %v | %s | %s | %v, %v | %s |\n", c.Level, c.N, unit.BitRate(c.Treated), number(c.Ratio), interval(c), unit.BitRate(low), unit.BitRate(high), over)
 	}

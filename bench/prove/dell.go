@@ -270,7 +270,7 @@ func beside(s *model.Study) time.Duration {
 			took = append(took, r.Took-s.File.Workloads[0].Duration-s.File.Workloads[0].Warmup)
 		}
 	}
-	return kit.Median(took)
+	return kit.MedianOrZero(took)
 }
 
 // dellRows are the comparisons of any study that was made, in their order.

@@ -74,8 +74,8 @@ func (b bench) wan(ctx context.Context, w io.Writer) error {
 		for i := range c.measured {
 			ratios = append(ratios, c.measured[i]/c.predicted[i])
 		}
-		fmt.Fprintf(w, "| %s | %d | %v | %v | %.3f | %.3f-%.3f |\n", name, len(ratios), unit.BitRate(kit.Median(c.predicted)), unit.BitRate(kit.Median(c.measured)),
-			kit.Median(ratios), slices.Min(ratios), slices.Max(ratios))
+		fmt.Fprintf(w, "| %s | %d | %v | %v | %.3f | %.3f-%.3f |\n", name, len(ratios), unit.BitRate(kit.MedianOrZero(c.predicted)), unit.BitRate(kit.MedianOrZero(c.measured)),
+			kit.MedianOrZero(ratios), slices.Min(ratios), slices.Max(ratios))
 	}
 	return nil
 }

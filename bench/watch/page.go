@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"linerate/bench/kit"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 	"linerate/internal/watch"
 	"linerate/internal/web"
@@ -127,7 +127,7 @@ func pageOf(alloc context.Context, hosts int, long time.Duration) error {
 		return cmp.Or(err, fmt.Errorf("no picture came to the screen"))
 	}
 	slices.Sort(ages)
-	at := func(q float64) float64 { return ages[int(math.Ceil(q*float64(len(ages))))-1] }
+	at := func(q float64) float64 { return stat.NearestRank(ages, q) }
 	fmt.Printf("| %d | %v | %.0f ms | %.0f ms | %.0f ms | %d | %v |\n", hosts, weight, paint, at(0.5), at(0.99), len(ages), ((after - before) / time.Duration(shown)).Round(100*time.Microsecond))
 	return nil
 }

@@ -87,14 +87,14 @@ func measuredTables(c compare.Comparison) []document.Table {
 		proof.Row("", effect(c.Gain.A), effect(c.Gain.B), ratioOver(*c.Gain), conclusion(*c.Gain))
 	}
 	for _, f := range c.Figures {
-		figures.Row(f.What, compare.Outcome(f.A, ""), compare.Outcome(f.B, ""), compare.Percent(f.Ratio))
+		figures.Row(f.What, compare.Outcome(f.A, ""), compare.Outcome(f.B, ""), compare.RatioText(f.Ratio))
 	}
 	for _, r := range c.Rung {
-		rungs.Row(r.Rung, r.A.String(), r.B.String(), compare.Percent(r.Ratio))
+		rungs.Row(r.Rung, r.A.String(), r.B.String(), compare.RatioText(r.Ratio))
 	}
 	baselines, effects := table("Baseline", "A", "B", "B over A"), table("Change", "Workload", "A", "B", "B over A", "")
 	for _, b := range c.Baselines {
-		baselines.Row(b.Workload, fmt.Sprintf("%s, n = %d", compare.Outcome(b.A, b.Unit), b.NA), fmt.Sprintf("%s, n = %d", compare.Outcome(b.B, b.Unit), b.NB), compare.Percent(b.Ratio))
+		baselines.Row(b.Workload, fmt.Sprintf("%s, n = %d", compare.Outcome(b.A, b.Unit), b.NA), fmt.Sprintf("%s, n = %d", compare.Outcome(b.B, b.Unit), b.NB), compare.RatioText(b.Ratio))
 	}
 	for _, e := range c.Effects {
 		effects.Row(strings.TrimSpace(e.Factor+" "+e.Level), e.Workload, effect(e.A), effect(e.B), ratioOver(e), conclusion(e))
@@ -122,9 +122,9 @@ func withInterval(ratio, low, high *float64) string {
 	case ratio == nil:
 		return "–"
 	case low == nil || high == nil:
-		return compare.Percent(ratio)
+		return compare.RatioText(ratio)
 	}
-	return compare.Percent(ratio) + " (" + compare.Percent(low) + " to " + compare.Percent(high) + ")"
+	return compare.RatioText(ratio) + " (" + compare.RatioText(low) + " to " + compare.RatioText(high) + ")"
 }
 
 func conclusion(e compare.Effect) string {

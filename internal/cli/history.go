@@ -56,7 +56,7 @@ func pastPage(d runs.Digest) document.Document {
 		w.Seen.Round(time.Second), unit.Count(d.Changes, "change"), unit.Count(len(d.Marks), "change"))}}
 	shown := document.Table{Head: document.Columns("Shown", "#For", "#Of the time", "#Of the bytes")}
 	for _, x := range w.Shown {
-		shown.Row(wordsOf(x.Named), x.For.Round(time.Second).String(), fmt.Sprintf("%.1f%%", 100*x.For.Seconds()/max(1e-9, w.Seen.Seconds())), fmt.Sprintf("%.1f%%", 100*x.OfBytes))
+		shown.Row(wordsOf(x.Named), x.For.Round(time.Second).String(), unit.PercentTenths(x.For.Seconds()/max(1e-9, w.Seen.Seconds())), unit.PercentTenths(x.OfBytes))
 	}
 	doc.Add("What held it back", shown.Block())
 	rows := document.Table{Head: document.Columns("From", "#Carried", "#Most", "#Of ceiling", "#RTT median", "#RTT 99%", "Shown most")}
@@ -65,7 +65,7 @@ func pastPage(d runs.Digest) document.Document {
 		if len(r.Shown) > 0 {
 			most = wordsOf(r.Shown[0].Named)
 		}
-		rows.Row(r.At.In(d.From.Location()).Format("01-02 15:04:05"), rateOr(r.Goodput), rateOr(r.Most), percent(r.Share), timeOr(r.RTT50), timeOr(r.RTT99), most)
+		rows.Row(r.At.In(d.From.Location()).Format("01-02 15:04:05"), rateOr(r.Goodput), rateOr(r.Most), shareOr(r.Share), timeOr(r.RTT50), timeOr(r.RTT99), most)
 	}
 	doc.Add("How it went", rows.Block())
 	hosts := document.Table{Head: document.Columns("Host", "#Seen", "Busiest core", "Interfaces")}
@@ -152,7 +152,7 @@ func compareHistory(env *environment, first, second string) error {
 	}
 	doc := document.Document{Headline: c.Line}
 	if c.Ratio != nil {
-		doc.Headline += "; B is " + compare.Percent(c.Ratio) + " of A"
+		doc.Headline += "; B is " + compare.RatioText(c.Ratio) + " of A"
 	}
 	both := document.Table{Head: document.Columns("", "A", "B")}
 	for _, x := range []struct {
@@ -164,10 +164,10 @@ func compareHistory(env *environment, first, second string) error {
 		{"seen for", func(d runs.Digest) string { return d.Whole.Seen.Round(time.Second).String() }},
 		{"carried, mean", func(d runs.Digest) string { return rateOr(d.Whole.Goodput) }},
 		{"carried, most", func(d runs.Digest) string { return rateOr(d.Whole.Most) }},
-		{"of its ceiling", func(d runs.Digest) string { return percent(d.Whole.Share) }},
+		{"of its ceiling", func(d runs.Digest) string { return shareOr(d.Whole.Share) }},
 		{"RTT median", func(d runs.Digest) string { return timeOr(d.Whole.RTT50) }},
 		{"RTT 99%", func(d runs.Digest) string { return timeOr(d.Whole.RTT99) }},
-		{"sent twice", func(d runs.Digest) string { return percent(d.Whole.Resent) }},
+		{"sent twice", func(d runs.Digest) string { return shareOr(d.Whole.Resent) }},
 		{"changes on hosts", func(d runs.Digest) string { return fmt.Sprint(len(d.Marks)) }},
 	} {
 		both.Row(x.name, x.say(c.A), x.say(c.B))
@@ -224,7 +224,7 @@ func shownTable(a, b runs.Digest) document.Table {
 	share := func(d runs.Digest, what string) string {
 		for _, x := range d.Whole.Shown {
 			if wordsOf(x.Named) == what {
-				return fmt.Sprintf("%.1f%%", 100*x.For.Seconds()/max(1e-9, d.Whole.Seen.Seconds()))
+				return unit.PercentTenths(x.For.Seconds() / max(1e-9, d.Whole.Seen.Seconds()))
 			}
 		}
 		return "–"

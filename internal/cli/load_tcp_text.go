@@ -68,7 +68,7 @@ func cpuTable(r *load.TCPResult) document.Table {
 // streamTable is what each stream spent its time on.
 func streamTable(r *load.TCPResult) document.Table {
 	t := document.Table{Head: document.Columns("Stream", "#Rate", "#Retrans", "#RTT", "#Busy", "#Receive window", "#Send buffer", "Control")}
-	share := func(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) }
+	share := unit.Percent
 	for _, d := range r.Directions {
 		if len(d.Streams) == 0 {
 			t.Row("of "+d.From+": not known", "", "", "", "", "", "", "")

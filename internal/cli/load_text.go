@@ -9,6 +9,7 @@ import (
 
 	"linerate/internal/app/load"
 	"linerate/internal/report/document"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -295,7 +296,7 @@ func poolsBlocks(r *load.PoolsResult) []document.Block {
 		}
 		table.Row(t.Target+" alone", t.Workload, unit.Bytes(x.Alone).String()+"/s", span(x.AloneRange), middleOf(p99[0]))
 		table.Row(t.Target+" together", t.Workload, unit.Bytes(x.Together).String()+"/s", span(x.TogetherRange), middleOf(p99[1]))
-		table.Row(t.Target+" kept", t.Workload, fmt.Sprintf("%.0f%%", 100*x.Kept), fmt.Sprintf("%.0f–%.0f%%", 100*x.KeptRange[0], 100*x.KeptRange[1]), "")
+		table.Row(t.Target+" kept", t.Workload, unit.Percent(x.Kept), fmt.Sprintf("%.0f–%.0f%%", 100*x.KeptRange[0], 100*x.KeptRange[1]), "")
 	}
 	together := fmt.Sprintf("Together they moved %.0f%% of what each moved alone, added up (medians of %s)", 100*r.Kept, unit.Count(len(r.Rounds), "round"))
 	return []document.Block{table.Block(), document.List(together, r.Evidence...)}
@@ -309,5 +310,5 @@ func middleOf(p99 []int64) string {
 		return "–"
 	}
 	slices.Sort(p99)
-	return short(p99[(len(p99)-1)/2])
+	return short(stat.NearestRank(p99, 0.5))
 }

@@ -90,7 +90,7 @@ func printPlace(env *environment, o publishedOptions, p published.Placing) error
 func rankedBlocks(p published.Placing) []document.Block {
 	t := resultTable{whole: true, Table: document.Table{Head: document.Columns("Where", "#Rate", "#As printed", "#Of link", "", "What and how")}}
 	here := func() {
-		t.Row("→ this one", p.Rate.String(), "", percent(p.Share), "", "")
+		t.Row("→ this one", p.Rate.String(), "", shareOr(p.Share), "", "")
 		t.Below = append(t.Below, "")
 	}
 	done := false
@@ -133,7 +133,7 @@ func ofLink(share *float64) string {
 	if share == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (%s of the link)", percent(share))
+	return fmt.Sprintf(" (%s of the link)", shareOr(share))
 }
 
 // resultTable has results below each other, the notes below them.
@@ -174,13 +174,13 @@ func (t *resultTable) blocks() []document.Block {
 
 // shareOf prints the share of the link's rate with the paper's own vagueness.
 func shareOf(r published.Result) string {
-	s := percent(r.Share())
+	s := shareOr(r.Share())
 	switch {
 	case r.Share() == nil:
 		return s
 	case r.To > 0:
 		to := float64(r.RateTo() / r.Link)
-		return strings.TrimSuffix(s, "%") + "-" + percent(&to)
+		return strings.TrimSuffix(s, "%") + "-" + shareOr(&to)
 	case r.As == published.Over:
 		return ">" + s
 	}

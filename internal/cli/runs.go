@@ -8,6 +8,7 @@ import (
 
 	"linerate/internal/app/runs"
 	"linerate/internal/report/document"
+	"linerate/internal/unit"
 )
 
 func runsCommand(env *environment) *cobra.Command {
@@ -41,16 +42,17 @@ func runsPage(root string, list []runs.Summary) document.Document {
 			t.Row(s.ID, string(s.State), "", "", s.Why)
 			continue
 		}
-		t.Row(s.ID, string(s.Limiter), percent(s.ShareOfCeiling), times(s.Ratio), s.Verdict)
+		t.Row(s.ID, string(s.Limiter), shareOr(s.ShareOfCeiling), times(s.Ratio), s.Verdict)
 	}
 	return document.Document{Lead: []document.Block{t.Block()}}
 }
 
-func percent(v *float64) string {
+// shareOr prints a share in whole percent, or that it is not known.
+func shareOr(v *float64) string {
 	if v == nil {
 		return "–"
 	}
-	return fmt.Sprintf("%.0f%%", *v*100)
+	return unit.Percent(*v)
 }
 
 func times(v *float64) string {

@@ -101,7 +101,7 @@ func pairsOf(s runs.SwitchedStudy, l runs.SwitchedLevel) document.Table {
 		a := s.Baseline.Stretches[i]
 		ratio := "no common time"
 		if x.Ratio != nil {
-			ratio = compare.Percent(x.Ratio)
+			ratio = compare.RatioText(x.Ratio)
 		}
 		t.Row(stretchText(a), stretchText(x), ratio)
 	}
@@ -117,4 +117,4 @@ func stretchText(x runs.SwitchedStretch) string {
 }
 
 // above is by how much a ratio is above 1.
-func above(ratio float64) string { return fmt.Sprintf("%.1f%%", 100*(ratio-1)) }
+func above(ratio float64) string { return unit.PercentTenths(ratio - 1) }

@@ -98,7 +98,7 @@ func tile(p watch.Picture) document.Rung {
 	r.Words += ", " + p.Goodput.String()
 	if c := p.Ceiling; c != nil && *c > 0 {
 		of := float64(*c)
-		r.Meter.Scale, r.Meter.Ceiling, r.Share = max(v, of), &of, fmt.Sprintf("%.0f%%", 100*v/of)
+		r.Meter.Scale, r.Meter.Ceiling, r.Share = max(v, of), &of, unit.Percent(v/of)
 		r.Class = grade(p, v/of)
 	}
 	return r

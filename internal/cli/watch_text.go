@@ -109,7 +109,7 @@ func watchMeter(p watch.Picture) document.Rung {
 	}
 	c := float64(*p.Ceiling)
 	m.Scale, m.Ceiling = max(v, c), &c
-	r.Words, r.Share = r.Words+" of "+p.Ceiling.String(), fmt.Sprintf("%.0f%%", 100*v/c)
+	r.Words, r.Share = r.Words+" of "+p.Ceiling.String(), unit.Percent(v/c)
 	r.Class = grade(p, v/c)
 	return r
 }
@@ -121,7 +121,7 @@ func connTable(conns []watch.Conn) document.Table {
 	t := document.Table{Head: document.Columns("Connection", "#Out", "#In", "#RTT", "#Resent", "#Window", "#Buffer", "#Path", "#Application")}
 	for _, c := range conns[:min(len(conns), mostConns)] {
 		t.Row(fmt.Sprintf("%v → %v", c.Local, c.Remote), c.Out.String(), c.In.String(), c.RTT.Round(10*time.Microsecond).String(), fmt.Sprintf("%.2g%%", 100*c.Resent),
-			percent(c.Window), percent(c.Buffer), percent(c.ByPath), percent(c.ByApp))
+			shareOr(c.Window), shareOr(c.Buffer), shareOr(c.ByPath), shareOr(c.ByApp))
 	}
 	if more := len(conns) - mostConns; more > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("and %s more", unit.Count(more, "connection")))

@@ -167,9 +167,9 @@ func pct(v float64) string {
 	case !known(v):
 		return "an unknown share"
 	case v > 0 && v < 0.01:
-		return fmt.Sprintf("%.3g%%", v*100)
+		return unit.PercentDigits(v, 3)
 	}
-	return fmt.Sprintf("%.0f%%", v*100)
+	return unit.Percent(v)
 }
 
 func size(v float64) string {

@@ -104,7 +104,7 @@ func (p Several) queues(next model.Verdict, c Case) bool {
 			queue = append(queue, s.snd.queue)
 		}
 	}
-	return median(queue) >= severalQueue
+	return lowerMedian(queue) >= severalQueue
 }
 
 // sharedLink is the verdict on connections that queue for the same link.

@@ -3,6 +3,8 @@ package explain
 import (
 	"math"
 	"slices"
+
+	"linerate/internal/stat"
 )
 
 // Unknown features are NaN: every comparison with one is false, so a detector
@@ -10,19 +12,20 @@ import (
 
 func unknown() float64 { return math.NaN() }
 
-func known(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+func known(v float64) bool { return stat.Finite(v) }
 
-// quantile of the known values (nearest rank below); unknown when there are none.
+// quantile of the known values, by stat.RankBelow; unknown when there are none.
 func quantile(vs []float64, q float64) float64 {
 	vs = slices.DeleteFunc(slices.Clone(vs), func(v float64) bool { return !known(v) })
 	if len(vs) == 0 {
 		return unknown()
 	}
 	slices.Sort(vs)
-	return vs[int(q*float64(len(vs)-1))]
+	return stat.RankBelow(vs, q)
 }
 
-func median(vs []float64) float64 { return quantile(vs, 0.5) }
+// lowerMedian is one of the known values, of an even number the lower of the middle two.
+func lowerMedian(vs []float64) float64 { return quantile(vs, 0.5) }
 
 // ratio is a/b, unknown when b is not positive.
 func ratio(a, b float64) float64 {

@@ -136,7 +136,7 @@ func fed(os []obs) float64 {
 	if len(rates) < fedLeast || !(quantile(rates, 0.9) <= fedSpread*quantile(rates, 0.1)) {
 		return unknown()
 	}
-	return median(rates)
+	return lowerMedian(rates)
 }
 
 // rateSpread is unknown below three samples. 1 is a rate that stays put; top is
@@ -184,17 +184,17 @@ func (v *sndView) takesIn() float64 { return float64(v.last.SndBuf) * max(1, v.o
 func (v *sndView) levels(os []obs) {
 	two := func(c *model.Conn) int64 { return 2 * int64(max(c.SndMSS, 1)) }
 	trips := each(os, func(o obs) float64 { return roundTrips(o.c, v.minRTT) })
-	v.queue, v.queueTop = median(trips), quantile(trips, 0.9)
-	v.swing = median(each(os, func(o obs) float64 { return swing(o.c, v.minRTT) }))
-	v.inflight = median(each(os, func(o obs) float64 { return ratio(float64(o.c.Unacked), float64(o.c.Cwnd)) }))
+	v.queue, v.queueTop = lowerMedian(trips), quantile(trips, 0.9)
+	v.swing = lowerMedian(each(os, func(o obs) float64 { return swing(o.c, v.minRTT) }))
+	v.inflight = lowerMedian(each(os, func(o obs) float64 { return ratio(float64(o.c.Unacked), float64(o.c.Cwnd)) }))
 	v.dry = share(os, func(o obs) bool { return o.c.NotSent < two(o.c) })
 	v.drained = share(os, func(o obs) bool { return o.c.SendQ < two(o.c) })
 	v.silent = share(os, func(o obs) bool { return o.c.Unacked == 0 && o.c.NotSent == 0 })
 	v.appLimited = share(os, func(o obs) bool { return o.c.AppLimited })
 	v.lossState = share(os, func(o obs) bool { return o.c.CAState == caLoss })
 	fill := each(os, func(o obs) float64 { return ratio(float64(o.c.SendQ), float64(o.c.SndBuf)) })
-	v.fill, v.fillMid = quantile(fill, 0.25), median(fill)
-	v.overBuffer = median(each(os, func(o obs) float64 {
+	v.fill, v.fillMid = quantile(fill, 0.25), lowerMedian(fill)
+	v.overBuffer = lowerMedian(each(os, func(o obs) float64 {
 		if o.c.WmemQueued < o.c.SndBuf+largestPacket {
 			return 0
 		}
@@ -203,10 +203,10 @@ func (v *sndView) levels(os []obs) {
 	v.fixedBuffer = fixedBuffer(os)
 	v.backoff = quantile(each(os, func(o obs) float64 { return float64(o.c.Backoff) }), 1)
 	wnd := each(os, sndWnd)
-	v.window = median(each(os, func(o obs) float64 {
+	v.window = lowerMedian(each(os, func(o obs) float64 {
 		return ratio(float64(o.c.Unacked)*float64(o.c.SndMSS), sndWnd(o))
 	}))
-	v.wndMid, v.wndMax = median(wnd), quantile(wnd, 1)
+	v.wndMid, v.wndMax = lowerMedian(wnd), quantile(wnd, 1)
 	v.wndSpread = ratio(quantile(wnd, 0.1), quantile(wnd, 0.9))
 	v.cwndGrowth = ratio(float64(os[len(os)-1].c.Cwnd), float64(os[0].c.Cwnd))
 	v.maxPacing = unknown()

@@ -36,10 +36,10 @@ func viewReceiver(all []obs, s span, minRTT time.Duration) *rcvView {
 	a, b := os[0].c, os[len(os)-1].c
 	v := &rcvView{n: len(os), last: b, dur: os[len(os)-1].at - os[0].at}
 	v.rate = float64(b.BytesReceived-a.BytesReceived) * 8 / v.dur.Seconds()
-	v.recvQ = median(each(os, func(o obs) float64 { return float64(o.c.RecvQ) }))
-	v.window = median(each(os, rcvWnd))
-	v.queued = median(each(os, func(o obs) float64 { return ratio(float64(o.c.RecvQ), float64(o.c.RecvQ)+rcvWnd(o)) }))
-	v.rtt = time.Duration(median(each(os, func(o obs) float64 { return float64(o.c.RcvRTT) })))
+	v.recvQ = lowerMedian(each(os, func(o obs) float64 { return float64(o.c.RecvQ) }))
+	v.window = lowerMedian(each(os, rcvWnd))
+	v.queued = lowerMedian(each(os, func(o obs) float64 { return ratio(float64(o.c.RecvQ), float64(o.c.RecvQ)+rcvWnd(o)) }))
+	v.rtt = time.Duration(lowerMedian(each(os, func(o obs) float64 { return float64(o.c.RcvRTT) })))
 	v.filled = unknown()
 	if v.rtt > 0 {
 		v.filled = ratio(v.rate/8*v.rtt.Seconds(), v.window)

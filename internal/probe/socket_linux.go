@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
 )
 
 // Socket sends and counts the datagrams of one probe. Its methods may be called from several
@@ -370,7 +371,7 @@ func (k *Socket) Echo(ctx context.Context, e Echo) (model.RTT, error) {
 	}
 	if out.N = len(took); out.N > 0 {
 		slices.Sort(took)
-		out.Min, out.Median, out.Max = took[0], took[out.N/2], took[out.N-1]
+		out.Min, out.Median, out.Max = took[0], stat.UpperMiddle(took), took[out.N-1]
 	}
 	return out, nil
 }

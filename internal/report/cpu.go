@@ -102,7 +102,7 @@ func coreOf(id, host string, was, now model.CPUTime) (core, bool) {
 		{Name: "softirq", Class: "p2", Share: soft / all}, {Name: "irq and stolen", Class: "p5", Share: hard / all}}
 	busy := 1 - idle/all
 	fig := stackFigure(id, name+" of "+host+": share of time by kind", parts)
-	fig.Panels[0].Title = name + ", " + percent(busy)
+	fig.Panels[0].Title = name + ", " + shareText(busy)
 	return core{fig.Panels[0], busy}, true
 }
 
@@ -121,7 +121,7 @@ func tasks(host string, first, last model.Sample) [][]document.Entry {
 			continue
 		}
 		out = append(out, []document.Entry{{Text: host}, {Text: now.Name, Sub: fmt.Sprintf("thread %d, last on CPU %d", now.TID, now.Core)},
-			{Text: percent(cpu / wall)}, {Text: percent(wait / wall)}})
+			{Text: shareText(cpu / wall)}, {Text: shareText(wait / wall)}})
 	}
 	return out
 }

@@ -46,7 +46,7 @@ func Rungs(ladder []model.Rung, ceiling *unit.BitRate) []document.Rung {
 			v.Notes = append([]string{"ceiling: " + rung.Formula}, v.Notes...)
 		}
 		if s, ok := shareOf(rung); ok {
-			v.Share = percent(s)
+			v.Share = shareText(s)
 		}
 		v.Meter = &chart.Meter{Scale: scale, Ceiling: number(rung.Ceiling), Value: number(rung.Measured), Mark: number(rung.Predicted), Figure: chart.Figure{
 			ID: fmt.Sprintf("rung-%d", i), Title: rung.Rung, Desc: "measured " + v.Words}}

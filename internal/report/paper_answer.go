@@ -87,7 +87,7 @@ func noiseHeadline(s *model.Study) string {
 	if a.n == 0 {
 		return "Nothing was compared"
 	}
-	return fmt.Sprintf("Two equal runs of %s differ by %s here, as a rule (n = %s)", s.Primary, percent(a.noise), unit.Count(a.n, "pair"))
+	return fmt.Sprintf("Two equal runs of %s differ by %s here, as a rule (n = %s)", s.Primary, shareText(a.noise), unit.Count(a.n, "pair"))
 }
 
 // named and prose name the state that was compared, in a table and in a sentence.
@@ -193,7 +193,7 @@ func (w *paperWriter) tiles() []document.Tile {
 	}
 	out = append(out, tile("Runs", fmt.Sprint(len(w.s.Runs)), fmt.Sprintf("%d counted, in %s", counted, duration(w.s.Took))))
 	if a := aaOf(w.s, w.s.Primary); a.n > 0 {
-		out = append(out, tile("A/A noise", percent(a.noise), fmt.Sprintf("typical difference of two equal runs, n = %s", unit.Count(a.n, "pair"))))
+		out = append(out, tile("A/A noise", shareText(a.noise), fmt.Sprintf("typical difference of two equal runs, n = %s", unit.Count(a.n, "pair"))))
 	} else {
 		out = append(out, tile("A/A noise", unknown, "no A/A runs were made"))
 	}

@@ -230,7 +230,7 @@ func (w *paperWriter) cpuHosts(workload string) []string {
 // fine prints a share with the digits that a share of retransmits needs: 0.041%.
 func fine(v float64) string {
 	if math.Abs(v) >= 0.1 || !stat.Finite(v) {
-		return percent(v)
+		return shareText(v)
 	}
 	return sig(math.Round(v*1e6)/1e4) + "%"
 }

@@ -88,7 +88,7 @@ func busiestHost(r model.StudyRun) string {
 	if host == "" {
 		return unknown
 	}
-	return percent(best) + " " + host
+	return shareText(best) + " " + host
 }
 
 func (w *paperWriter) provenance() document.Section {

@@ -109,7 +109,7 @@ func heatCell(runs []model.StudyRun, top, bound float64) document.Entry {
 	}
 	e := document.Entry{Text: outcome(v.Mean, runs[0].Unit), Class: shade(v.Mean / top), Sub: fmt.Sprintf("n = %d", v.N)}
 	if stat.Finite(bound) && bound > 0 && runs[0].Unit == "bit/s" {
-		e.Sub = fmt.Sprintf("%s of %s, n = %d", percent(v.Mean/bound), unit.BitRate(bound), v.N)
+		e.Sub = fmt.Sprintf("%s of %s, n = %d", shareText(v.Mean/bound), unit.BitRate(bound), v.N)
 	}
 	return e
 }

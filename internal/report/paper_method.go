@@ -62,7 +62,7 @@ func protocolWords(s *model.Study) string {
 	p := s.File.Protocol
 	if s.Protocol == "paper" {
 		return fmt.Sprintf("paper: %s of each case, made again up to %d times until their relative standard deviation is at most %s; a difference counts from %s on. It has no randomised order, no interval and no test.",
-			unit.Count(p.Runs, "run"), p.Most, percent(p.RSD), marginText(s))
+			unit.Count(p.Runs, "run"), p.Most, shareText(p.RSD), marginText(s))
 	}
 	return s.Protocol + ": A/A first, then randomised blocks in which change and control stand side by side; sign-flip randomisation test on the log-ratios of blocks, interval by inverting that test at the level spent"
 }

@@ -105,7 +105,7 @@ func (w *paperWriter) noise() document.Section {
 		}
 		if a := aaOf(w.s, name); a.n > 0 {
 			r := spanOf(a.ratios)
-			t.Rows = append(t.Rows, []document.Entry{{Text: name, Class: "strong"}, {Text: strconv.Itoa(a.n)}, {Text: relative(&a.mean)}, {Text: relative(&r.Low) + " to " + relative(&r.Top)}, {Text: percent(a.noise)}})
+			t.Rows = append(t.Rows, []document.Entry{{Text: name, Class: "strong"}, {Text: strconv.Itoa(a.n)}, {Text: relative(&a.mean)}, {Text: relative(&r.Low) + " to " + relative(&r.Top)}, {Text: shareText(a.noise)}})
 		}
 	}
 	if len(figs) > 0 {
@@ -201,7 +201,7 @@ func (w *paperWriter) discarded() []document.Block {
 			for i, n := range d.Runs {
 				runs += comma(i) + strconv.Itoa(n)
 			}
-			t.Rows = append(t.Rows, []document.Entry{{Text: w.stateOfGroup(d).name(), Class: "strong"}, {Text: d.Workload}, {Text: runs}, {Text: values}, {Text: percent(d.RSD)}})
+			t.Rows = append(t.Rows, []document.Entry{{Text: w.stateOfGroup(d).name(), Class: "strong"}, {Text: d.Workload}, {Text: runs}, {Text: values}, {Text: shareText(d.RSD)}})
 		}
 		out = append(out, t.Block())
 	}

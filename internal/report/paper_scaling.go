@@ -249,7 +249,7 @@ func (w *paperWriter) scalingRows(t *document.Table, workload, field string, poi
 			each = outcome(e.Low, u) + " to " + outcome(e.Top, u)
 		}
 		if first > 0 && p.x > 0 {
-			of = percent(v.Mean / (first * p.x))
+			of = shareText(v.Mean / (first * p.x))
 		}
 		t.Rows = append(t.Rows, []document.Entry{{Text: workload}, {Text: field}, {Text: sig(p.x), Class: "strong"}, {Text: outcome(v.Mean, u), Class: "strong"},
 			{Text: outcome(v.Low, u) + " to " + outcome(v.Top, u)}, {Text: each}, {Text: fmt.Sprint(v.N)}, {Text: of}})

@@ -334,7 +334,7 @@ func marginText(s *model.Study) string {
 	if !stat.Finite(m) || m <= 1 {
 		return ""
 	}
-	return percent(m - 1)
+	return shareText(m - 1)
 }
 
 // conclusionWords is a conclusion with the margin put in.

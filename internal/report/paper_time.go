@@ -153,7 +153,7 @@ func medianCourse(runs []model.StudyRun, of func(model.StudyRun) []float64) []fl
 		if len(at) == 0 {
 			return out
 		}
-		m, ok := median(at)
+		m, ok := finiteMedian(at)
 		if !ok {
 			m = math.NaN()
 		}
@@ -189,7 +189,7 @@ func (w *paperWriter) courseTable(many, one string, workloads []string, of func(
 			if v.N == 0 {
 				continue
 			}
-			mid, _ := median(all)
+			mid, _ := finiteMedian(all)
 			u := runs[0].Unit
 			t.Rows = append(t.Rows, []document.Entry{{Text: name}, {Text: x.name(), Class: "strong"}, {Text: outcome(v.Low, u)}, {Text: outcome(mid, u)}, {Text: outcome(v.Top, u)},
 				{Text: rsd(all)}, {Text: strconv.Itoa(len(runs))}, {Text: strconv.Itoa(v.N)}})
@@ -210,7 +210,7 @@ func rsd(vs []float64) string {
 			sum += (v - s.Mean) * (v - s.Mean)
 		}
 	}
-	return percent(math.Sqrt(sum/float64(s.N-1)) / s.Mean)
+	return shareText(math.Sqrt(sum/float64(s.N-1)) / s.Mean)
 }
 
 // perCore is a table of shades: every core of each host in every state.
@@ -252,7 +252,7 @@ func (w *paperWriter) coreTable(workload, host string) (document.Table, bool) {
 				line = append(line, document.Entry{Text: "–", Class: "missing"})
 				continue
 			}
-			line = append(line, document.Entry{Text: percent(row[i].Mean), Class: shade(row[i].Mean)})
+			line = append(line, document.Entry{Text: shareText(row[i].Mean), Class: shade(row[i].Mean)})
 		}
 		t.Rows = append(t.Rows, line)
 	}

@@ -35,16 +35,16 @@ func leadOf(r *model.Results) []document.Block {
 	if c := number(v.Ceiling); c != nil && *c > 0 && v.ShareOfCeiling != nil && stat.Finite(*v.ShareOfCeiling) {
 		m := chart.Meter{Scale: *c, Ceiling: c, Value: number(&v.Measured), Figure: chart.Figure{ID: "gauge",
 			Title: "Share of the ceiling", Desc: rate(&v.Measured) + " of " + rate(v.Ceiling)}}
-		out = append(out, document.Block{For: document.Page, Gauge: &document.Gauge{Meter: m, Share: percent(*v.ShareOfCeiling), Of: "of the ceiling"}})
+		out = append(out, document.Block{For: document.Page, Gauge: &document.Gauge{Meter: m, Share: shareText(*v.ShareOfCeiling), Of: "of the ceiling"}})
 	}
 	tiles := document.Block{Tiles: []document.Tile{
 		tile("Measured", rate(&v.Measured), "of "+ceilingWords(v)),
 		tile("Limiter", limiterName(v.Limiter), place(v)),
-		tile("Confidence", percent(v.Confidence), evidenceWords(v)),
+		tile("Confidence", shareText(v.Confidence), evidenceWords(v)),
 		proofTile(r)}}
 	if v.Line != "" { // which says it all, but for how sure it is
 		tiles.For = document.Papers
-		out = append(out, document.Block{For: document.Terminal, Pairs: []document.Pair{pair("confidence", percent(v.Confidence)+", "+evidenceWords(v))}})
+		out = append(out, document.Block{For: document.Terminal, Pairs: []document.Pair{pair("confidence", shareText(v.Confidence)+", "+evidenceWords(v))}})
 	}
 	return append(out, tiles, document.Block{Card: fixOf(r)})
 }
@@ -118,7 +118,7 @@ func account(v model.Verdict) []document.Line {
 			continue
 		}
 		by := cmp.Or(string(p.Limiter), "not explained")
-		out = append(out, document.Line{Label: "missing", Strong: rate(&p.Rate) + " (" + percent(share) + "):", Text: p.What, Note: by})
+		out = append(out, document.Line{Label: "missing", Strong: rate(&p.Rate) + " (" + shareText(share) + "):", Text: p.What, Note: by})
 	}
 	return out
 }
@@ -155,7 +155,7 @@ func laterCauses(v model.Verdict) []document.Line {
 			advice = c.Fix.Setting + " on " + c.Fix.Host + ": " + c.Fix.From + " → " + c.Fix.To
 		}
 		text := strings.TrimSpace(place(model.Verdict{Where: c.Where, Host: c.Host})) + ", " + from + ": " + seen
-		out = append(out, document.Line{Label: "then", Strong: string(c.Limiter), Text: text, Note: "confidence " + percent(c.Confidence), Aside: advice})
+		out = append(out, document.Line{Label: "then", Strong: string(c.Limiter), Text: text, Note: "confidence " + shareText(c.Confidence), Aside: advice})
 	}
 	return out
 }

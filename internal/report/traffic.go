@@ -56,7 +56,7 @@ func (p plot) figure() (fig document.Figure, ok bool) {
 	each, desc := 1, ""
 	for _, d := range p.lines {
 		values := ys(d.points, p.warm)
-		mid, known := median(values)
+		mid, known := finiteMedian(values)
 		if !known {
 			continue
 		}
@@ -233,8 +233,8 @@ func stackFigure(id, title string, parts []chart.Part) document.Figure {
 	fig, desc := document.Figure{Caption: title}, ""
 	for i := range parts {
 		p := &parts[i]
-		p.Text = p.Name + ": " + percent(p.Share)
-		fig.Legend = append(fig.Legend, legend(p.Class, p.Name, percent(p.Share)))
+		p.Text = p.Name + ": " + shareText(p.Share)
+		fig.Legend = append(fig.Legend, legend(p.Class, p.Name, shareText(p.Share)))
 		desc += p.Text + ". "
 	}
 	s := chart.Stack{Figure: chart.Figure{ID: id, Title: title, Desc: desc}, Parts: parts}
@@ -253,7 +253,7 @@ func retransFigure(tx end, warm time.Duration) (document.Figure, bool) {
 	sent, lost := total(tx.deltas(func(c model.Conn) int64 { return c.DataSegsOut })), total(again)
 	text := fmt.Sprintf("%d of %d data segments", lost, sent)
 	if sent > 0 {
-		text += " (" + percent(float64(lost)/float64(sent)) + ")"
+		text += " (" + shareText(float64(lost)/float64(sent)) + ")"
 	}
 	if lost == 0 {
 		return document.Figure{Caption: "Retransmitted segments", Note: fmt.Sprintf("None: 0 of %d data segments; n = %d samples at %s.", sent, len(tx.samples), tx.host)}, true

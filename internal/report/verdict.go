@@ -16,7 +16,7 @@ import (
 func title(v model.Verdict) string {
 	share := ""
 	if v.ShareOfCeiling != nil && stat.Finite(*v.ShareOfCeiling) {
-		share = percent(*v.ShareOfCeiling) + " of its ceiling"
+		share = shareText(*v.ShareOfCeiling) + " of its ceiling"
 	}
 	switch {
 	case v.Limiter == model.None && share != "":

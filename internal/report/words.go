@@ -24,19 +24,12 @@ func rate(r *unit.BitRate) string {
 	return r.String()
 }
 
-// percent prints a share of one: 13%, 0.4%, 0%.
-func percent(v float64) string {
+// shareText prints a share of one in percent: 13%, 0.4%, 0%.
+func shareText(v float64) string {
 	if !stat.Finite(v) {
 		return unknown
 	}
-	p := v * 100
-	if p > 0 && p < 0.05 {
-		return "< 0.1%" // a little is not none
-	}
-	if p != 0 && math.Abs(p) < 9.95 {
-		return trim(strconv.FormatFloat(p, 'f', 1, 64)) + "%"
-	}
-	return strconv.FormatFloat(p, 'f', 0, 64) + "%"
+	return unit.PercentBelowTen(v)
 }
 
 func trim(s string) string {
@@ -111,12 +104,12 @@ func moment(t time.Time) string {
 func evidenceValue(e model.Evidence) string {
 	switch e.Unit {
 	case "share", "ratio of time":
-		return percent(e.Value)
+		return shareText(e.Value)
 	case "ratio":
 		if strings.Contains(e.Metric, "_over_") {
 			return sig(e.Value) + "×"
 		}
-		return percent(e.Value)
+		return shareText(e.Value)
 	case "":
 		return sig(e.Value)
 	case "bps", "bit/s":
@@ -170,9 +163,7 @@ func spreadOf(rates []unit.BitRate) spread {
 	if len(ok) == 0 {
 		return spread{}
 	}
-	slices.Sort(ok)
-	n := len(ok)
-	return spread{N: n, Low: ok[0], Mid: (ok[(n-1)/2] + ok[n/2]) / 2, Top: ok[n-1]}
+	return spread{N: len(ok), Low: slices.Min(ok), Mid: stat.Median(ok), Top: slices.Max(ok)}
 }
 
 // rateScale chooses the prefix that a chart of rates up to top is drawn in.
@@ -197,8 +188,8 @@ func byteScale(top float64) (div float64, name string) {
 	return 1, "B"
 }
 
-// median of what is finite; ok is false when nothing is.
-func median(vs []float64) (m float64, ok bool) {
+// finiteMedian is the median of what is finite; ok is false when nothing is.
+func finiteMedian(vs []float64) (m float64, ok bool) {
 	vs = slices.DeleteFunc(slices.Clone(vs), func(v float64) bool { return !stat.Finite(v) })
 	if len(vs) == 0 {
 		return 0, false

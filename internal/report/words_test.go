@@ -14,7 +14,7 @@ import (
 
 func TestWords(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{percent(0.126), "13%"}, {percent(0.0044), "0.4%"}, {percent(0), "0%"}, {percent(0.00002), "< 0.1%"}, {percent(0.995), "100%"}, {percent(math.NaN()), unknown},
+		{shareText(0.126), "13%"}, {shareText(0.0044), "0.4%"}, {shareText(0), "0%"}, {shareText(0.00002), "< 0.1%"}, {shareText(0.995), "100%"}, {shareText(math.NaN()), unknown},
 		{factor(of(7.6)), "7.60×"}, {factor(nil), unknown}, {factor(of(math.Inf(1))), unknown},
 		{probability(0.0078125), "0.0078"}, {probability(1e-9), "< 0.0001"}, {probability(math.NaN()), unknown},
 		{sig(0), "0"}, {sig(1448), "1448"}, {sig(12.34), "12.3"}, {sig(0.00144), "0.00144"}, {sig(math.Inf(-1)), unknown},

@@ -94,7 +94,7 @@ func (r Result) Text() string {
 	case PerSecond:
 		return sig3(r.Value) + " /s"
 	case Share:
-		return percent(r.Value)
+		return unit.PercentNearOne(r.Value)
 	}
 	return sig3(r.Value)
 }
@@ -112,20 +112,12 @@ func ParseByteRate(s string) (ByteRate, error) {
 // String prints with decimal prefixes, as disks are sold: "150 MB/s".
 func (r ByteRate) String() string { return decimal(float64(r)) + "B/s" }
 
-// percent keeps what 100.0% would hide.
-func percent(v float64) string {
-	if v < 1 && v >= 0.9995 {
-		return strconv.FormatFloat(v*100, 'f', 3, 64) + "%"
-	}
-	return strconv.FormatFloat(v*100, 'f', 1, 64) + "%"
-}
-
 // amount is "1 vdev", "4 vdevs".
 func amount(n float64, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%.0f %ss", n, what)
+	return fmt.Sprintf("%.0f %s", n, unit.Plural(what))
 }
 
 // byteCount prints small amounts exactly, so that they can be pasted into a

@@ -1,5 +1,5 @@
 // Package stat holds the elementary statistics that several rooms need: mean,
-// median, standard deviation. It is pure, and refuses to judge: tests of
+// median, quantiles, standard deviation. It is pure, and refuses to judge: tests of
 // hypotheses are the business of package study.
 package stat
 
@@ -21,13 +21,28 @@ func Mean(x []float64) float64 {
 }
 
 // Median of x, the mean of the middle two of an even number; NaN of none.
-func Median(x []float64) float64 {
+func Median[T ~float64](x []T) T {
 	if len(x) == 0 {
-		return math.NaN()
+		return T(math.NaN())
 	}
 	s := slices.Sorted(slices.Values(x))
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
+
+// NearestRank is the least of the sorted values that at least the share q of them (above 0, to 1)
+// do not exceed: one of them, never a mean of two. With 0.5 it is the median, and of an even number
+// the lower of the middle two. It panics on none.
+func NearestRank[T any](sorted []T, q float64) T {
+	return sorted[int(math.Ceil(q*float64(len(sorted))))-1]
+}
+
+// UpperMiddle is the median of sorted values, of an even number the upper of the middle two. It
+// panics on none.
+func UpperMiddle[T any](sorted []T) T { return sorted[len(sorted)/2] }
+
+// RankBelow is the value at rank q*(n-1) of the sorted values, rounded down, q from 0 to 1: 0 is
+// the least and 1 the largest of them. It panics on none.
+func RankBelow[T any](sorted []T, q float64) T { return sorted[int(q*float64(len(sorted)-1))] }
 
 // Deviation is the standard deviation of x as a sample (n-1); 0 of fewer than two.
 func Deviation(x []float64) float64 {

@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -32,5 +33,25 @@ func TestStatistics(t *testing.T) {
 	}
 	if Finite(math.NaN()) || Finite(math.Inf(-1)) || !Finite(0) {
 		t.Error("finite")
+	}
+}
+
+// Of an even number the three that give one of the values differ from the median and from each other.
+func TestOneOfTheSortedValues(t *testing.T) {
+	for _, c := range []struct {
+		sorted                      []int
+		nearest, upper, below       int
+		nearest9, below9, below1, z int
+	}{
+		{[]int{7}, 7, 7, 7, 7, 7, 7, 7},
+		{[]int{1, 2}, 1, 2, 1, 2, 1, 2, 1},
+		{[]int{1, 2, 3}, 2, 2, 2, 3, 2, 3, 1},
+		{[]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 5, 6, 5, 9, 9, 10, 1},
+	} {
+		got := []int{NearestRank(c.sorted, 0.5), UpperMiddle(c.sorted), RankBelow(c.sorted, 0.5),
+			NearestRank(c.sorted, 0.9), RankBelow(c.sorted, 0.9), RankBelow(c.sorted, 1), RankBelow(c.sorted, 0)}
+		if want := []int{c.nearest, c.upper, c.below, c.nearest9, c.below9, c.below1, c.z}; !slices.Equal(got, want) {
+			t.Errorf("of %v: %v, want %v", c.sorted, got, want)
+		}
 	}
 }

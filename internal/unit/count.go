@@ -12,10 +12,11 @@ func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return strconv.Itoa(n) + " " + plural(noun)
+	return strconv.Itoa(n) + " " + Plural(noun)
 }
 
-func plural(noun string) string {
+// Plural is the noun of several things: pairs, entries.
+func Plural(noun string) string {
 	stem, ends := strings.CutSuffix(noun, "y")
 	if ends && !strings.ContainsAny(stem[max(0, len(stem)-1):], "aeiou") {
 		return stem + "ies"

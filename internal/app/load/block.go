@@ -14,6 +14,7 @@ import (
 	"linerate/internal/load/shape"
 	"linerate/internal/load/storage"
 	"linerate/internal/load/worker"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -182,7 +183,7 @@ func middle(runs []storage.Measured, name string) (BlockResult, error) {
 		all, list = append(all, r), append(list, storage.FiguresOf(r.Load))
 	}
 	slices.SortFunc(all, func(a, b BlockResult) int { return cmp.Compare(a.Load.BytesPerS, b.Load.BytesPerS) })
-	out := all[(len(all)-1)/2]
+	out := stat.NearestRank(all, 0.5)
 	if len(runs) > 1 {
 		out.Runs = list
 	}

@@ -81,7 +81,7 @@ func Verify(ctx context.Context, o VerifyOptions, p app.Progress) (*VerifyResult
 	defer t.Close() // it was only read
 	p.Say("verify %s: %v from %d on", o.Path, s.Shape.Area, int64(s.From))
 	v, err := block.Verify(ctx, t, block.Span{From: s.From, Size: s.Shape.Area}, j, o.Stuck, func(n unit.Bytes) {
-		p.Tick("verify "+o.Path, fmt.Sprintf("%.0f%%", 100*float64(n)/float64(s.Shape.Area)))
+		p.Tick("verify "+o.Path, unit.Percent(float64(n)/float64(s.Shape.Area)))
 	})
 	p.End()
 	if err != nil {

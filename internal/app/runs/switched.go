@@ -8,6 +8,7 @@ import (
 
 	"linerate/internal/app"
 	"linerate/internal/failure"
+	"linerate/internal/stat"
 	"linerate/internal/study"
 	"linerate/internal/watch/past"
 )
@@ -207,7 +208,7 @@ func steady(base []Stretch, read map[time.Time][]moved, wide time.Duration) *Ste
 		return nil
 	}
 	slices.Sort(all)
-	return &Steady{Median: all[len(all)/2], Most: all[len(all)-1]}
+	return &Steady{Median: stat.UpperMiddle(all), Most: all[len(all)-1]}
 }
 
 // marksOver are what changed on hosts from the first stretch to the last.

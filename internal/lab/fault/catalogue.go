@@ -3,7 +3,6 @@ package fault
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
@@ -44,7 +43,7 @@ func complete(f *Fault) {
 
 // Texts of severities.
 
-func percentText(v float64) string { return strconv.FormatFloat(v*100, 'g', 4, 64) + "%" }
+func percentText(v float64) string { return unit.PercentDigits(v, 4) }
 
 func shareText(v float64) string { return percentText(v) + " of the rate" }
 

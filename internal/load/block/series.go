@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -104,13 +105,13 @@ func FindChange(seconds []Second) *Change {
 	}
 	at := partedAt(before)
 	first, second := slices.Sorted(slices.Values(v[:at])), slices.Sorted(slices.Values(v[at:]))
-	c := &Change{Kind: Cliff, At: at, After: unit.Bytes(before[at]), Before: middleOf(first), Behind: middleOf(second)}
+	c := &Change{Kind: Cliff, At: at, After: unit.Bytes(before[at]), Before: stat.Median(first), Behind: stat.Median(second)}
 	low, high := second, first
 	if c.Behind > c.Before {
 		c.Kind, low, high = Rise, first, second
 	}
-	step := middleOf(high) - middleOf(low)
-	if step < leastChange*middleOf(high) || low[len(low)*9/10] >= high[len(high)/10] {
+	step := stat.Median(high) - stat.Median(low)
+	if step < leastChange*stat.Median(high) || low[len(low)*9/10] >= high[len(high)/10] {
 		return nil
 	}
 	if step < aboveNoise*(deviation(first)+deviation(second))/2 {
@@ -141,7 +142,7 @@ func level(side []float64, most float64) bool {
 	least, highest := math.Inf(1), math.Inf(-1)
 	for i := range levelParts {
 		part := side[len(side)*i/levelParts : len(side)*(i+1)/levelParts]
-		m := middleOf(slices.Sorted(slices.Values(part)))
+		m := stat.Median(part)
 		least, highest = min(least, m), max(highest, m)
 	}
 	return highest-least <= most
@@ -150,7 +151,7 @@ func level(side []float64, most float64) bool {
 // atOnce tells that the series crosses the middle between its levels at one place for good:
 // elsewhere it stays beyond it for a moment only, as in a stall.
 func atOnce(v []float64, at int, middle float64) bool {
-	up := middleOf(slices.Sorted(slices.Values(v[:at]))) > middle
+	up := stat.Median(v[:at]) > middle
 	for _, side := range [][]float64{v[:at], v[at:]} {
 		beyond, all := 0, 0
 		for _, x := range side {
@@ -173,14 +174,10 @@ func atOnce(v []float64, at int, middle float64) bool {
 
 // deviation of sorted values: 1.4826 times the median of their distances from the median.
 func deviation(sorted []float64) float64 {
-	m := middleOf(sorted)
+	m := stat.Median(sorted)
 	away := make([]float64, len(sorted))
 	for i, x := range sorted {
 		away[i] = math.Abs(x - m)
 	}
-	slices.Sort(away)
-	return 1.4826 * middleOf(away)
+	return 1.4826 * stat.Median(away)
 }
-
-// middleOf is the median of sorted values.
-func middleOf(v []float64) float64 { return (v[(len(v)-1)/2] + v[len(v)/2]) / 2 }

@@ -128,12 +128,10 @@ func parseTime(s string) (time.Duration, error) {
 	return time.Duration(v) * factor, nil
 }
 
-func parsePercent(s string) (float64, error) {
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(v >= 0 && v <= 100) {
-		return 0, fmt.Errorf("%q is no percentage", s)
-	}
-	return v / 100, nil
+// parseShare reads a percentage as a share of one.
+func parseShare(s string) (float64, error) {
+	v, err := shape.ParsePercent(s)
+	return v / 100, err
 }
 
 func parseCount(s string, most int) (int, error) {

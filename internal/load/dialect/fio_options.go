@@ -16,7 +16,7 @@ import (
 // prints or keeps has printed as its reader; one that is not here is refused by its name.
 var fioOptions = map[string]func(s *fioSection, value string) error{
 	"rw": fioPattern, "readwrite": fioPattern,
-	"rwmixread":           func(s *fioSection, v string) (err error) { s.read, err = parsePercent(v); return err },
+	"rwmixread":           func(s *fioSection, v string) (err error) { s.read, err = parseShare(v); return err },
 	"rwmixwrite":          fioMixWrite,
 	"bs":                  fioBlock,
 	"blocksize":           fioBlock,
@@ -83,7 +83,7 @@ func fioPattern(s *fioSection, v string) error {
 }
 
 func fioMixWrite(s *fioSection, v string) error {
-	w, err := parsePercent(v)
+	w, err := parseShare(v)
 	s.read = 1 - w
 	return err
 }
@@ -122,7 +122,7 @@ func fioSplit(s *fioSection, v string) error {
 		}
 		z := shape.SizeShare{Size: b}
 		if given && share != "" {
-			if z.Share, err = parsePercent(share); err != nil {
+			if z.Share, err = parseShare(share); err != nil {
 				return err
 			}
 			left -= z.Share

@@ -168,11 +168,11 @@ func (v *vdbench) wd(d definition) error {
 		case w.name == "xfersize":
 			x.sizes, err = sizesOf(w.values)
 		case w.name == "rdpct" || w.name == "readpct":
-			x.read, err = parsePercent(value)
+			x.read, err = parseShare(value)
 		case w.name == "seekpct":
 			x.seek, err = seekOf(value)
 		case w.name == "skew":
-			x.skew, err = parsePercent(value)
+			x.skew, err = parseShare(value)
 		case w.name == "openflags":
 			x.direct, err = openFlags(w)
 		case w.name == "range":
@@ -211,7 +211,7 @@ func sizesOf(values []string) ([]shape.SizeShare, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := parsePercent(values[i+1])
+		p, err := parseShare(values[i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +229,7 @@ func seekOf(s string) (float64, error) {
 	case "sequential", "seq":
 		return 0, nil
 	}
-	n, err := parsePercent(s)
+	n, err := parseShare(s)
 	if err != nil {
 		err = fmt.Errorf("want random, sequential, or the percentage of requests that go elsewhere, 0 to 100")
 	}

@@ -75,8 +75,8 @@ func rangeWord(values []string) (*vdRange, error) {
 	if len(values) != 2 {
 		return nil, fmt.Errorf("want two places, as (40,60) percent or (1g,2g)")
 	}
-	if from, err := parsePercent(values[0]); err == nil {
-		to, err := parsePercent(values[1])
+	if from, err := parseShare(values[0]); err == nil {
+		to, err := parseShare(values[1])
 		if err != nil || !(from < to) {
 			return nil, fmt.Errorf("want two percentages of the lun up to 100, the smaller first")
 		}

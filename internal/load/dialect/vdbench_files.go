@@ -116,7 +116,7 @@ func (v *vdbench) fwd(d definition) error {
 		case w.name == "operation" || w.name == "operations":
 			x.read, err = readsOf(w.values)
 		case w.name == "rdpct" || w.name == "readpct":
-			x.read, err = parsePercent(value)
+			x.read, err = parseShare(value)
 			x.rdpct = true
 		case w.name == "fileio":
 			err = x.fileio(w.values)

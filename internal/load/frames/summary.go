@@ -2,11 +2,11 @@ package frames
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"linerate/internal/load/block"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -97,7 +97,7 @@ func quantiles(d []time.Duration) *block.Quantiles {
 		return nil
 	}
 	slices.Sort(d)
-	at := func(q float64) int64 { return int64(d[int(math.Ceil(q*float64(len(d))))-1]) }
+	at := func(q float64) int64 { return int64(stat.NearestRank(d, q)) }
 	return &block.Quantiles{N: int64(len(d)), P50: at(0.5), P99: at(0.99), P999: at(0.999), Max: int64(d[len(d)-1])}
 }
 

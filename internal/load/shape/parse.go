@@ -30,7 +30,7 @@ func ParsePattern(text string, s *Shape) (err error) {
 			return fmt.Errorf("pattern %q: want an exponent after the colon, such as zipf:0.99", text)
 		}
 	case pattern == Seek:
-		if jump, err = percent(rest); err != nil || jump == 0 || jump == 100 {
+		if jump, err = ParsePercent(rest); err != nil || jump == 0 || jump == 100 {
 			return fmt.Errorf("pattern %q: want the percentage of requests that go elsewhere after the colon, above 0 (sequential) and below 100 (random), such as seek:20", text)
 		}
 	case name == "zoned":
@@ -55,8 +55,8 @@ func zones(text string) ([]Band, error) {
 	requests, space := 0.0, 0.0
 	for _, part := range parts {
 		a, b, _ := strings.Cut(part, "/")
-		share, err1 := percent(a)
-		size, err2 := percent(b)
+		share, err1 := ParsePercent(a)
+		size, err2 := ParsePercent(b)
 		if err1 != nil || err2 != nil || size == 0 {
 			return nil, fmt.Errorf("pattern zoned: %q: want REQUESTS/SPACE in percent for each zone, such as zoned:90/10:10/90", part)
 		}
@@ -94,7 +94,7 @@ func ParseSizes(text string) ([]SizeShare, error) {
 	for _, part := range parts {
 		a, b, _ := strings.Cut(part, "/")
 		n, err1 := ParseSize(a)
-		share, err2 := percent(b)
+		share, err2 := ParsePercent(b)
 		if err1 != nil || err2 != nil || share == 0 {
 			return nil, fmt.Errorf("%q of %q: want sizes with the percentage of requests that each has, such as 4k/60:64k/30:1m/10", part, text)
 		}
@@ -134,7 +134,8 @@ func ParseSize(text string) (unit.Bytes, error) {
 	return n, err
 }
 
-func percent(text string) (float64, error) {
+// ParsePercent reads a number from 0 to 100.
+func ParsePercent(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v >= 0 && v <= 100) {
 		return 0, fmt.Errorf("%q is no percentage", text)

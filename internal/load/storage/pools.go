@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"linerate/internal/load/block"
+	"linerate/internal/stat"
 )
 
 // RunFigures are what one target did in one run of several.
@@ -168,9 +169,7 @@ func Interfere(rounds []PoolRound, i int) Interference {
 
 // middle is the median, and the least and largest.
 func middle(v []float64) (float64, [2]float64) {
-	v = slices.Sorted(slices.Values(v))
-	n := len(v)
-	return (v[(n-1)/2] + v[n/2]) / 2, [2]float64{v[0], v[n-1]}
+	return stat.Median(v), [2]float64{slices.Min(v), slices.Max(v)}
 }
 
 // orders is in how many ways k of n can be chosen.

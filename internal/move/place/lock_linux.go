@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"linerate/internal/kernel"
 	"linerate/internal/move/journal"
 )
 
@@ -51,8 +52,8 @@ func (p *Place) lock(root string) (*os.File, error) {
 		if err := unix.Fstat(fd, &a); err != nil {
 			return nil, errors.Join(fmt.Errorf("lock target: %w", err), f.Close())
 		}
-		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		err = kernel.LockOpened(f)
+		if errors.Is(err, kernel.ErrLocked) {
 			return nil, errors.Join(&BusyError{root}, f.Close())
 		}
 		if err != nil && !errors.Is(err, unix.ENOLCK) && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) {

@@ -35,7 +35,7 @@ func line(c Comparison) string {
 func rateLine(r Rate) string {
 	text := fmt.Sprintf("%s → %s", r.A, r.B)
 	if r.Ratio != nil {
-		text += fmt.Sprintf(", %s of A, one run each", Percent(r.Ratio))
+		text += fmt.Sprintf(", %s of A, one run each", RatioText(r.Ratio))
 	}
 	if r.ALimiter == r.BLimiter {
 		return text + "; limited by " + string(r.ALimiter) + " on both sides"
@@ -57,17 +57,18 @@ func effectLine(all []Effect) string {
 	return fmt.Sprintf("Of %d effects: %s", len(all), strings.Join(parts, ", "))
 }
 
-// Percent prints a ratio as percent: 112%, 99.4%; from ten times on as a factor.
-func Percent(v *float64) string {
+// RatioText prints a ratio in whole percent, near 100 with one decimal: 112%, 99.4%; from ten
+// times on as a factor.
+func RatioText(v *float64) string {
 	switch {
 	case v == nil:
 		return "–"
 	case *v >= 10:
 		return fmt.Sprintf("%.1f×", *v)
 	case *v*100 > 90.05 && *v*100 < 109.95:
-		return fmt.Sprintf("%.1f%%", *v*100)
+		return unit.PercentTenths(*v)
 	}
-	return fmt.Sprintf("%.0f%%", *v*100)
+	return unit.Percent(*v)
 }
 
 // Outcome prints a value in the unit of its runs.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
 	"linerate/internal/study"
 	"linerate/internal/study/file"
 )
@@ -230,7 +231,7 @@ func (c *comparison) varied() []model.StudyFactor {
 // are any, what the file says.
 func (d *Drive) runTime(workload string) time.Duration {
 	if took := d.took[workload]; len(took) > 0 {
-		return took[len(took)/2]
+		return stat.UpperMiddle(took)
 	}
 	for _, w := range d.file.Workloads {
 		if w.Name == workload {

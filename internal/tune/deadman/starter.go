@@ -117,7 +117,7 @@ func (s Starter) armChild(ctx context.Context, argv []string) (notes []string, e
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }() // reaps it, if it ends before us
 	said := make(chan string, 1)
-	go func() { said <- firstLine(r) }()
+	go func() { said <- answerOf(r) }()
 	var how error
 	select {
 	case line := <-said:
@@ -160,7 +160,7 @@ func environment(env []string) []string {
 	return out
 }
 
-func firstLine(r io.Reader) string {
+func answerOf(r io.Reader) string {
 	const most = 200
 	line, err := bufio.NewReader(io.LimitReader(r, most)).ReadString('\n')
 	if err != nil && line == "" {

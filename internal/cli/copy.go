@@ -224,10 +224,13 @@ func copyDocument(r *copy.Result, named int) document.Document {
 	return d
 }
 
+// keeping says with what a kind of loss is kept, where that is an option.
+var keeping = map[string]string{copy.LostSetuid: ": kept with --setuid alone"}
+
 // lossLines name the first losses, and say who names the others.
 func lossLines(r *copy.Result, named int) (lines []string) {
 	for _, l := range r.Losses[:min(len(r.Losses), named)] {
-		lines = append(lines, fmt.Sprintf("%s: %s: %s", l.What, l.Name, l.Detail))
+		lines = append(lines, fmt.Sprintf("%s: %s: %s%s", l.What, l.Name, l.Detail, keeping[l.What]))
 	}
 	also := ""
 	if r.LossesNamed > 0 {

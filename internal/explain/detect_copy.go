@@ -68,8 +68,8 @@ func seeCopyLimit(s *scene) *finding {
 		return nil
 	}
 	f := &finding{id: model.ApplicationSource, host: c.from.Host, margin: over(c.rate/c.limit, copyLimit, 1), cap: seenCap}
-	f.say(c.from.Host, "copy_rate_over_limit", c.rate/c.limit, "ratio", c.n, "the copy keeps to its --limit of %v/s", unit.Bytes(c.limit))
-	f.advice = "raise --limit, or leave it out"
+	f.say(c.from.Host, "copy_rate_over_limit", c.rate/c.limit, "ratio", c.n, "the copy keeps to its limit of %v/s", unit.Bytes(c.limit))
+	f.advice = "give the copy a higher limit, or none"
 	return f
 }
 

@@ -241,7 +241,7 @@ func FuzzFacts(f *testing.F) {
 func ExampleMountError() {
 	err := &MountError{Path: "/home", Kind: ErrLocal, Mount: model.Mount{Source: "/dev/sda1", Point: "/", Type: "ext4"}}
 	fmt.Println(err)
-	// Output: /home is on a local file system (ext4 on /dev/sda1, mounted at /): nothing crosses the network; name a path on an NFS or SMB mount or an iSCSI disk, or use --attach HOST:PORT
+	// Output: /home is on a local file system (ext4 on /dev/sda1, mounted at /): nothing crosses the network
 }
 
 // The packet filter tells only root: a refusal stands among what was not seen, a

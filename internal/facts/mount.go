@@ -69,16 +69,16 @@ type MountError struct {
 	Kind  error
 }
 
-// Error names the path, what holds it, and the next step.
+// Error names the path, and what holds it.
 func (e *MountError) Error() string {
 	what := fmt.Sprintf("%s is on %s (%s on %s, mounted at %s)", e.Path, e.Kind, e.Mount.Type, e.Mount.Source, e.Mount.Point)
 	switch {
 	case errors.Is(e.Kind, ErrLocal):
-		return what + ": nothing crosses the network; name a path on an NFS or SMB mount or an iSCSI disk, or use --attach HOST:PORT"
+		return what + ": nothing crosses the network"
 	case errors.Is(e.Kind, ErrNotMounted):
 		return fmt.Sprintf("%s is not mounted yet (autofs at %s): list it once, then try again", e.Path, e.Mount.Point)
 	}
-	return what + ": name it with --attach HOST:PORT"
+	return what
 }
 
 // Unwrap gives the kind.

@@ -53,7 +53,7 @@ type ProcessError struct {
 func (e *ProcessError) Error() string {
 	next := map[error]string{
 		ErrNoProcess:    "name one that runs, as ps -e lists them",
-		ErrKernelThread: "the connections of NFS, SMB and iSCSI mounts are the kernel's and no process holds them; name the mount or the disk instead: linerate explain MOUNT",
+		ErrKernelThread: "the connections of NFS, SMB and iSCSI mounts are the kernel's and no process holds them; name the mount or the disk instead",
 		ErrPrivate:      "watch as root or as its user",
 	}
 	return fmt.Sprintf("attach to %s: %s; %s", e.Process, e.Kind, next[e.Kind])

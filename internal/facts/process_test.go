@@ -23,7 +23,7 @@ func TestProcessOf(t *testing.T) {
 		{900, "rsync", 2, "/mnt/smb", false, nil, ""}, // a socket and a file of its child's among them
 		{910, "dd", 0, "/dev/sdb", false, nil, ""},
 		{920, "nginx", 1, "/srv", true, nil, ""},
-		{2, "kthreadd", 0, "", false, ErrKernelThread, "linerate explain MOUNT"},
+		{2, "kthreadd", 0, "", false, ErrKernelThread, "name the mount or the disk"},
 		{930, "sshd", 0, "", false, ErrPrivate, "as root or as its user"},
 		{940, "done", 0, "", false, ErrNoProcess, "no such process"},
 		{999, "", 0, "", false, ErrNoProcess, "ps -e"},

@@ -15,4 +15,4 @@ func setCongestion(fd uintptr, name string) error {
 	return unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 }
 
-func setPacing(uintptr, int) error { return lacking("--pacing") }
+func setPacing(uintptr, int) error { return lacking("the pacing") }

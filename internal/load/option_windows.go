@@ -13,8 +13,8 @@ func wasCut(err error) bool {
 }
 
 func congestionOf(uintptr) string           { return "" }
-func setCongestion(uintptr, string) error   { return lacking("--congestion") }
-func setPacing(uintptr, int) error          { return lacking("--pacing") }
+func setCongestion(uintptr, string) error   { return lacking("the congestion control") }
+func setPacing(uintptr, int) error          { return lacking("the pacing") }
 func setSendBuffer(fd uintptr, n int) error { return setBuffer(fd, syscall.SO_SNDBUF, n) }
 func setRecvBuffer(fd uintptr, n int) error { return setBuffer(fd, syscall.SO_RCVBUF, n) }
 

@@ -141,8 +141,8 @@ func (s *Spec) setOptions(fd uintptr) error {
 }
 
 // lacking is what to answer where the system has no such option for a socket.
-func lacking(leave string) error {
-	return fmt.Errorf("%s has no such option for a socket; leave it to the host: without %s", runtime.GOOS, leave)
+func lacking(what string) error {
+	return fmt.Errorf("%s has no option for %s of a socket; leave it to the host", runtime.GOOS, what)
 }
 
 func newBuffer(n int) ([]byte, error) { return make([]byte, n), nil }

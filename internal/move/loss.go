@@ -26,7 +26,7 @@ type Loss struct {
 	What   string `json:"what"`
 	Path   string `json:"-"` // bytes; Name is what people read
 	Name   string `json:"path"`
-	Detail string `json:"detail,omitempty"`
+	Detail string `json:"detail,omitempty"` // what it was, or why
 }
 
 // Summary is what a copy did. Bytes are of data, not of holes.

@@ -79,6 +79,9 @@ type Result struct {
 	Warnings []string `json:"warnings"`
 }
 
+// LostSetuid is the kind of loss that an option of a copy avoids.
+const LostSetuid = move.LostSetuid
+
 // Step is one line of a plan.
 type Step struct {
 	Do   string `json:"do"` // "new", "replace", "delete", "refuse"

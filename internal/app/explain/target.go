@@ -70,7 +70,7 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 	info, err := facts.MountOf(ctx, kernel.Live{}, abs)
 	var local *facts.MountError
 	if errors.As(err, &local) {
-		return loop.Target{}, failure.As(failure.Nothing, err)
+		return loop.Target{}, failure.Of(failure.Nothing, "%w%s", err, insteadOf(local))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return loop.Target{}, noSuchPath(path)
@@ -84,6 +84,17 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 	t := loop.Target{Name: storageName(info, abs), Mount: nfsMount(info), Share: smbShare(info), Disk: info.Device}
 	addStorage(&t, info)
 	return t, anyPort(ctx, kernel.Live{}, &t, info)
+}
+
+// insteadOf says what to name for a path that is not watched by its mount.
+func insteadOf(e *facts.MountError) string {
+	switch {
+	case errors.Is(e, facts.ErrLocal):
+		return "; name a path on an NFS or SMB mount or an iSCSI disk, or use --attach HOST:PORT"
+	case errors.Is(e, facts.ErrNoPeer):
+		return ": name it with --attach HOST:PORT"
+	}
+	return ""
 }
 
 // noSuchPath says what to name instead. What is written like no path may be meant as a host's

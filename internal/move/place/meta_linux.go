@@ -49,7 +49,7 @@ func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
 	mode := e.Mode
 	if e.Kind == move.File && mode&0o6000 != 0 && !p.o.Setuid {
 		mode &^= 0o6000
-		p.report.Lose(move.LostSetuid, e.Path, "mode %04o: kept with --setuid alone", e.Mode)
+		p.report.Lose(move.LostSetuid, e.Path, "mode %04o", e.Mode)
 	}
 	// A new owner clears set-ID bits, and an ACL is part of the mode.
 	right := (made != nil || e.Kind == move.Directory) && st.Mode&0o7777 == mode && !given && !found && len(e.Xattrs) == 0

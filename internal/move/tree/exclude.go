@@ -28,17 +28,17 @@ func NewExcludes(patterns []string) (Excludes, error) {
 		trimmed, anchored := strings.CutPrefix(rest, "/")
 		g.whole = anchored || strings.Contains(trimmed, "/")
 		if trimmed == "" {
-			return Excludes{}, fmt.Errorf("--exclude %q matches nothing: give a glob such as '*.tmp' or '/cache/'", p)
+			return Excludes{}, fmt.Errorf("exclude %q matches nothing: give a glob such as '*.tmp' or '/cache/'", p)
 		}
 		text, err := expression(trimmed)
 		if err != nil {
-			return Excludes{}, fmt.Errorf("--exclude %q: %w", p, err)
+			return Excludes{}, fmt.Errorf("exclude %q: %w", p, err)
 		}
 		if g.whole && !anchored {
 			text = "(?:.*/)?" + text
 		}
 		if g.re, err = regexp.Compile("(?s)^" + text + "$"); err != nil {
-			return Excludes{}, fmt.Errorf("--exclude %q: %w", p, err)
+			return Excludes{}, fmt.Errorf("exclude %q: %w", p, err)
 		}
 		out.globs = append(out.globs, g)
 	}

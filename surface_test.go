@@ -1,0 +1,111 @@
+package linerate
+
+import (
+	"go/ast"
+	"go/token"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// spoken are how many texts of each room below cli name a command or flag of linerate. The user is
+// to be told what to do next where that is known, and docs/design.md says why that is often the room
+// that refuses. A number here may fall; a room that can return a kind or a value lets cli find the words.
+var spoken = map[string]int{
+	"app":     91,
+	"explain": 17,
+	"fleet":   13,
+	"host":    2,
+	"lab":     11,
+	"load":    15,
+	"loop":    6,
+	"move":    3,
+	"reach":   10,
+	"report":  13,
+	"rules":   6,
+	"size":    3,
+	"store":   5,
+	"study":   5,
+	"systems": 2,
+	"tune":    30,
+	"web":     3,
+}
+
+// spokenFor has the reason of each room.
+var spokenFor = map[string]string{
+	"app":     "a use case is one command's work, and refuses where it has looked",
+	"explain": "the step that reveals a rung, or removes a limiter, is part of a verdict and kept with it in bundles",
+	"fleet":   "a host and the desk of its site speak to each other by linerate alone: the next step is a command at the other end",
+	"host":    "what runs on a system that takes no agent is told where the login finds that system",
+	"lab":     "a lab's parts are there or not by how it was brought up; a keeper answers other processes, in text",
+	"load":    "a load is refused in a process or on a host of its own, whose answer is text",
+	"loop":    "after an interruption only the loop knows what is changed, and where; nothing may stand between that and who reads it",
+	"move":    "an end of a copy refuses to delete on a host of its own, whose answer is text",
+	"reach":   "names, addresses and sites are read here for every command, and what to write instead depends on what was found",
+	"report":  "a report is read months later, without the command that made it",
+	"rules":   "the fix of a finding is what to type: it is part of the finding, in JSON too",
+	"size":    "notes of a calculation name the input that was not given",
+	"store":   "bundles and studies are looked up by what commands list",
+	"study":   "a study file is corrected with what other commands list",
+	"systems": "the table of what was tried on each system is by commands",
+	"tune":    "a change that was not undone names the way back at the place that knows it is open; the values of a plan name the option that would decide them",
+	"web":     "the page is told how to start the program that serves it",
+}
+
+// A flag within a sentence, or a command line. What other programs are started with stands alone.
+var (
+	flagInWords    = regexp.MustCompile(`(^|[\s(,;])--[a-z][a-z-]+`)
+	commandInWords = regexp.MustCompile(`\blinerate (` + strings.Join(slices.Sorted(maps.Keys(workOf)), "|") + `)\b`)
+)
+
+// foreign are texts for other programs, options that scripts of linerate's have themselves, and names of
+// protocols that nobody reads.
+var foreign = regexp.MustCompile(`apt-get|mdadm|ethtool|sysctl --|systemd-run|mount --|isi network|--banirq|set -- |usage: |network (subnets|pools)|--maxthreads|` +
+	`^ --(mtu|aggregation-mode) "|or with --force\.|^
+force=|EXPERIMENTAL|copy (1 2026|2 next key)|proof of|load protocol|host ready|agent for|no linerate runs`)
+
+// Rooms below cli name commands and flags no more often than they did.
+func TestRoomsSpeakNoMoreOfTheSurface(t *testing.T) {
+	found := map[string]int{}
+	at := map[string][]string{}
+	for _, s := range sources(t) {
+		if s.room == "" || s.room == "cli" || s.test {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			l, ok := n.(*ast.BasicLit)
+			if !ok || l.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(l.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flag := flagInWords.MatchString(text) && strings.Contains(text, " ")
+			if (flag || commandInWords.MatchString(text)) && !foreign.MatchString(text) {
+				found[s.room]++
+				at[s.room] = append(at[s.room], s.file+": "+text)
+			}
+			return true
+		})
+	}
+	for room, n := range found {
+		switch most := spoken[room]; {
+		case n > most:
+			t.Errorf("%d texts of internal/%s name commands or flags, %d may: return a kind or a value, and let cli say it\n\t%s", n, room, most, strings.Join(at[room], "\n\t"))
+		case n < most:
+			t.Errorf("%d texts of internal/%s name commands or flags: write that number here, so that it stays", n, room)
+		}
+		if spokenFor[room] == "" {
+			t.Errorf("internal/%s speaks of the surface; say here why", room)
+		}
+	}
+	for room := range spoken {
+		if found[room] == 0 {
+			t.Errorf("internal/%s is excused and names none", room)
+		}
+	}
+}

@@ -50,6 +50,7 @@ func elect(scenes []*scene) model.Verdict {
 		s.capUnshown(b.next)
 		ballots = append(ballots, b)
 	}
+	ballots = withoutLate(ballots)
 	all := ballots
 	g := groupsOf(ballots)
 	if g != nil {
@@ -72,6 +73,24 @@ func elect(scenes []*scene) model.Verdict {
 	v.Measured = unit.BitRate(win.scene.total)
 	causesOf(&v, win)
 	return v
+}
+
+// withoutLate leaves out connections that were watched for too few round trips, where the others moved
+// most of the data. The transfer began before they did: a copy that opens one stream more shortly before
+// its end is not over before slow start was.
+func withoutLate(all []ballot) []ballot {
+	late, moved := 0.0, 0.0
+	for _, b := range all {
+		moved += b.scene.bytes
+		if b.first.id == model.StartUp {
+			late += b.scene.bytes
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(all), func(b ballot) bool { return b.first.id == model.StartUp })
+	if len(rest) == 0 || 2*late >= moved {
+		return all
+	}
+	return rest
 }
 
 // winner is the ballot with the most votes of those for the limiter with the most, and

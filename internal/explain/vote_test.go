@@ -85,3 +85,47 @@ func TestIdleConnectionsHaveNoSay(t *testing.T) {
 		t.Errorf("%s", v.Line)
 	}
 }
+
+// A copy opens a second stream shortly before its end: that one did not get beyond slow start, the copy
+// did. Where the late stream moved most of the data, the transfer is as young as it is.
+func TestAStreamThatCameLateDoesNotMakeATransferShort(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		early float64 // of its data the first stream moved
+		want  model.LimiterID
+	}{
+		{"the window holds the first stream", 1, model.ReceiverWindow},
+		{"the first stream moved next to nothing", 0.002, model.StartUp},
+	} {
+		c := knobs{rate: 1e9, minRTT: 20 * time.Millisecond, rtt: 21 * time.Millisecond, streams: 2, samples: 27}.build()
+		const from = 22
+		for i := range c.Sender.Samples {
+			x, y := &c.Sender.Samples[i], &c.Receiver.Samples[i]
+			first := &x.Conns[0]
+			first.BytesAcked = int64(tt.early * float64(first.BytesAcked-64<<20))
+			first.BytesSent, y.Conns[0].BytesReceived = first.BytesAcked, first.BytesAcked
+			first.RTT, first.Unacked, first.SndWnd, first.Cwnd = first.MinRTT, 96, 96*1448, 200
+			first.RwndLimited = time.Duration(0.9 * float64(first.Busy))
+			if tt.early < 1 {
+				first.NotSent = 0 // it is left idle
+			}
+			late, base := &x.Conns[1], c.Sender.Samples[from].Conns[1].BytesAcked
+			if i == from {
+				base = late.BytesAcked
+			}
+			if i <= from {
+				if i < from {
+					x.Conns, y.Conns = x.Conns[:1], y.Conns[:1]
+				}
+				continue
+			}
+			late.BytesAcked = (late.BytesAcked - base) / 4
+			late.BytesSent, y.Conns[1].BytesReceived = late.BytesAcked, late.BytesAcked
+		}
+		x, y := &c.Sender.Samples[from].Conns[1], &c.Receiver.Samples[from].Conns[1]
+		x.BytesAcked, x.BytesSent, y.BytesReceived = 0, 0, 0
+		if v := Judge(c); v.Limiter != tt.want {
+			t.Errorf("%s: %s (%.2f) %s", tt.name, v.Limiter, v.Confidence, v.Line)
+		}
+	}
+}

@@ -117,7 +117,7 @@ func (j *judge) judge(ctx context.Context, c Case, r *Result) error {
 	} else {
 		err = t.hold(ctx, r, draw)
 	}
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), fault.UndoTime)
 	defer cancel()
 	return errors.Join(err, t.put(after, nothing), undoBeside(after))
 }

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"flag"
-	"os"
 	"testing"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
-
-var update = flag.Bool("update", false, "write the golden table")
 
 // someResults are one of each outcome.
 func someResults() []Result {
@@ -46,23 +43,8 @@ func someResults() []Result {
 }
 
 func TestTable(t *testing.T) {
-	const golden = "testdata/table.txt"
 	got := Table(someResults())
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	golden.Same(t, "testdata/table.txt", got)
 	// The order of the lines says nothing.
 	backwards := someResults()
 	for i, j := 0, len(backwards)-1; i < j; i, j = i+1, j-1 {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -75,7 +74,7 @@ func (f wildFault) Inject(ctx context.Context, l fault.Lab) (fault.Undo, error) 
 	if f.hooks == nil {
 		return func(context.Context) error { return nil }, nil
 	}
-	undo, err := inTurn(ctx, l, f.hooks(f.value))
+	undo, err := fault.InTurn(ctx, l, f.hooks(f.value))
 	if err != nil {
 		return nil, fmt.Errorf("inject %s %s: %w", f.name, f.severity(), err)
 	}
@@ -92,33 +91,6 @@ func (f wildFault) Workload(w *model.Workload, _ topology.Topology) error {
 
 func (f wildFault) severity() string {
 	return strings.TrimSpace(fmt.Sprintf("%.3g %s", f.value, f.unit))
-}
-
-// undoTime bounds the undoing of a fault: a host that no longer answers is not waited for.
-const undoTime = 2 * time.Minute
-
-// inTurn applies hooks in order; the returned Undo reverts them in reverse order.
-func inTurn(ctx context.Context, l fault.Lab, hooks []hook) (fault.Undo, error) {
-	var done []fault.Undo
-	undo := func(ctx context.Context) error {
-		for len(done) > 0 {
-			if err := done[len(done)-1](ctx); err != nil {
-				return err
-			}
-			done = done[:len(done)-1]
-		}
-		return nil
-	}
-	for _, h := range hooks {
-		u, err := h(ctx, l)
-		if err != nil {
-			after, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
-			defer cancel()
-			return nil, errors.Join(err, undo(after))
-		}
-		done = append(done, u)
-	}
-	return undo, nil
 }
 
 // mechanisms are all of them. A name is never used twice.

@@ -57,7 +57,7 @@ func TestWildProgramsAreListed(t *testing.T) {
 		}
 		l := &callsOf{}
 		ctx, cancel := context.WithCancel(t.Context())
-		undo, err := inTurn(ctx, l, m.hooks(m.low))
+		undo, err := fault.InTurn(ctx, l, m.hooks(m.low))
 		if err == nil {
 			err = undo(ctx)
 		}

@@ -128,7 +128,7 @@ func TestHooksAreTakenBackInReverse(t *testing.T) {
 			return func(context.Context) error { log = append(log, "-"+name); return nil }, nil
 		}
 	}
-	undo, err := inTurn(t.Context(), nil, only(step("a", false), step("b", false)))
+	undo, err := fault.InTurn(t.Context(), nil, only(step("a", false), step("b", false)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestHooksAreTakenBackInReverse(t *testing.T) {
 		t.Errorf("%v, %v", log, err)
 	}
 	log = nil
-	if _, err := inTurn(t.Context(), nil, only(step("a", false), step("b", true))); err == nil || !slices.Equal(log, []string{"a", "-a"}) {
+	if _, err := fault.InTurn(t.Context(), nil, only(step("a", false), step("b", true))); err == nil || !slices.Equal(log, []string{"a", "-a"}) {
 		t.Errorf("%v, %v", log, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/report"
 )
 
@@ -81,7 +82,7 @@ func TestCheckTexts(t *testing.T) {
 			if code != ExitOK || said != "" {
 				t.Fatalf("exit code %d, %q", code, said)
 			}
-			goldenText(t, filepath.Join(dir, "check.txt"), out)
+			golden.Same(t, filepath.Join(dir, "check.txt"), out)
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"linerate/internal/kernel/golden"
 )
 
 // fixtures are the committed bundles of every version.
@@ -34,7 +36,7 @@ func TestCompareGolden(t *testing.T) {
 		if want := map[bool]int{true: ExitNothing, false: ExitOK}[name == "mixed"]; code != want {
 			t.Errorf("%s: exit code %d, %s", name, code, errs)
 		}
-		goldenText(t, filepath.Join("testdata", "compare", name+".txt"), out)
+		golden.Same(t, filepath.Join("testdata", "compare", name+".txt"), out)
 	}
 }
 

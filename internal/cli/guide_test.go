@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"linerate/internal/guide"
+	"linerate/internal/kernel/golden"
 )
 
 // typed runs a command line as a user would, and returns what it printed.
@@ -21,22 +20,6 @@ func typed(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = Run(context.Background(), args, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
-}
-
-func goldenText(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s, -want +got:\n%s", file, d)
-	}
 }
 
 // What is printed of the papers' own blocks.
@@ -51,7 +34,7 @@ func TestGuideAuditOfThePapers(t *testing.T) {
 			if code != ExitOK || stderr != "" {
 				t.Fatalf("exit code %d, %s", code, stderr)
 			}
-			goldenText(t, filepath.Join(root, "audit.txt"), text)
+			golden.Same(t, filepath.Join(root, "audit.txt"), text)
 		})
 	}
 }
@@ -75,7 +58,7 @@ func TestGuideShowGolden(t *testing.T) {
 	if code != ExitOK {
 		t.Fatalf("exit code %d", code)
 	}
-	goldenText(t, "testdata/guide/caltech-40ge.txt", text)
+	golden.Same(t, "testdata/guide/caltech-40ge.txt", text)
 }
 
 func TestGuideCommands(t *testing.T) {

@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/published"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens")
 
 func runPublishedCommand(t *testing.T, args ...string) (int, string, string) {
 	t.Helper()
@@ -44,18 +41,7 @@ func TestPublishedText(t *testing.T) {
 			}
 		}
 		file := filepath.Join("testdata", "published", name+".txt")
-		if *update {
-			if err := os.WriteFile(file, []byte(out), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out != string(want) {
-			t.Errorf("%s differs (run with -update and look at the diff):\n%s", file, out)
-		}
+		golden.Same(t, file, out)
 	}
 }
 

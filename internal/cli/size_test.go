@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/report/docstest"
 )
 
@@ -61,18 +61,7 @@ func sizeGolden(t *testing.T, name, got string) {
 		}
 	}
 	file := filepath.Join("testdata", "size", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (run with -update and look at the diff):\n%s", file, got)
-	}
+	golden.Same(t, file, got)
 }
 
 func TestSizeRefuses(t *testing.T) {

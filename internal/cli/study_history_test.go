@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"linerate/internal/app/runs"
+	"linerate/internal/kernel/golden"
 	"linerate/internal/report/docstest"
 	"linerate/internal/store/history"
 	"linerate/internal/unit"
@@ -63,7 +64,7 @@ func TestStudyReadsHistory(t *testing.T) {
 	})
 	off, with := level("off", 0, 3, 4, 7, 8, 11, 12, 15), level("on", 1, 2, 5, 6, 9, 10, 13, 14)
 	code, out, errs := typed(t, "study", "history", "nas1", off, with)
-	goldenText(t, filepath.Join("testdata", "study_history.txt"), out)
+	golden.Same(t, filepath.Join("testdata", "study_history.txt"), out)
 	if code != ExitOK || errs != "" {
 		t.Errorf("exit code %d, %s", code, errs)
 	}

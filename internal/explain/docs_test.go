@@ -1,16 +1,13 @@
 package explain
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 )
-
-var update = flag.Bool("update", false, "write the generated documents")
 
 const limitersDoc = "../../docs/limiters.md"
 
@@ -92,18 +89,7 @@ func dash(s string) string {
 
 func TestLimitersPage(t *testing.T) {
 	want := limitersPage()
-	if *update {
-		if err := os.WriteFile(limitersDoc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(limitersDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Errorf("%s differs from the table in internal/model: run with -update", limitersDoc)
-	}
+	golden.Same(t, limitersDoc, want)
 }
 
 // TestVocabulary: every detector's limiter is in the table.

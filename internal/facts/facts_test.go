@@ -17,13 +17,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"linerate/internal/kernel"
+	"linerate/internal/kernel/golden"
 	"linerate/internal/kernel/kerneltest"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
 var (
-	update = flag.Bool("update", false, "rewrite the golden files")
 	record = flag.String("record", "", "write a recording of this host to the named file")
 )
 
@@ -58,7 +58,7 @@ func TestReadGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join(hosts, d.Name(), "facts.json"), append(got, '\n'))
+			golden.Same(t, filepath.Join(hosts, d.Name(), "facts.json"), append(got, '\n'))
 			// An agent sends them as JSON: what is there must come back.
 			var back model.Facts
 			if err := json.Unmarshal(got, &back); err != nil {
@@ -68,22 +68,6 @@ func TestReadGolden(t *testing.T) {
 				t.Errorf("the facts do not survive JSON: %v", err)
 			}
 		})
-	}
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("-want +got:\n%s", d)
 	}
 }
 

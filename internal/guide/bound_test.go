@@ -3,7 +3,6 @@ package guide
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +11,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write bound anew from settings and advice")
+	"linerate/internal/kernel/golden"
+)
 
 // parse reads YAML and rejects unknown fields.
 func parse[T any](b []byte) (T, error) {
@@ -69,7 +68,7 @@ func TestBoundIsWhatIsWrittenByHand(t *testing.T) {
 	for name, want := range map[string]string{
 		boundSettings: jsonl(t, lines), boundGuides: jsonl(t, guides), boundConflicts: jsonl(t, conflicts),
 	} {
-		if *update {
+		if golden.Update() {
 			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +78,7 @@ func TestBoundIsWhatIsWrittenByHand(t *testing.T) {
 			t.Errorf("%s is older than the YAML: go test ./internal/guide -run TestBound -update", name)
 		}
 	}
-	if *update {
+	if golden.Update() {
 		return
 	}
 	if d := cmp.Diff(settings, All()); d != "" {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"flag"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -14,10 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sockDiagDump is one datagram as a Linux 6.18 kernel on amd64 sent it: both
 // ends of a loopback connection.
@@ -44,18 +42,7 @@ func TestParseSockDiagDumpGolden(t *testing.T) {
 	}
 	got = append(got, '\n')
 	file := filepath.Join("testdata", "sockdiag-6.18.json")
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("-want +got:\n%s", d)
-	}
+	golden.Same(t, file, got)
 }
 
 // A kernel of any age gives a prefix of today's tcp_info: a field is either

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,11 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"linerate/internal/kernel"
+	"linerate/internal/kernel/golden"
 	"linerate/internal/kernel/kerneltest"
 	"linerate/internal/model"
 )
-
-var updateSample = flag.Bool("update", false, "rewrite the golden files")
 
 const nfsClient = "../../testdata/hosts/nfs-client"
 
@@ -69,18 +66,7 @@ func TestSamplerGolden(t *testing.T) {
 	}
 	got = append(got, '\n')
 	file := filepath.Join(nfsClient, "sample.json")
-	if *updateSample {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("-want +got:\n%s", d)
-	}
+	golden.Same(t, file, got)
 	if b := s.Blind(); len(b) != 0 {
 		t.Errorf("blind to %+v", b)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"linerate/internal/explain"
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 	"linerate/internal/report/document"
 )
@@ -40,7 +41,7 @@ func TestCasesPage(t *testing.T) {
 		shown[id] = true
 		return []byte("<!-- recording: " + string(m[1]) + string(m[2]) + " -->\n```\n" + text + "```\n")
 	})
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(casesDoc, want, 0o644); err != nil {
 			t.Fatal(err)
 		}

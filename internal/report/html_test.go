@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -15,8 +14,6 @@ import (
 
 	"linerate/internal/model"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens")
 
 type renderCase struct {
 	results *model.Results
@@ -56,7 +53,7 @@ func render(t *testing.T, c renderCase) string {
 
 func TestHTMLGolden(t *testing.T) {
 	for _, name := range []string{"window", "passive", "empty"} {
-		golden(t, name+".html", []byte(render(t, cases()[name])))
+		same(t, name+".html", []byte(render(t, cases()[name])))
 	}
 }
 

@@ -29,17 +29,17 @@ func papers() map[string]renderCase {
 func TestPaperGolden(t *testing.T) {
 	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows", "study-frames", "study-empty"} {
 		c := papers()[name]
-		golden(t, name+".html", []byte(render(t, c)))
+		same(t, name+".html", []byte(render(t, c)))
 		var buf bytes.Buffer
 		if err := Markdown(&buf, c.results, c.samples, c.facts); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".md", buf.Bytes())
+		same(t, name+".md", buf.Bytes())
 		buf.Reset()
 		if err := Text(&buf, c.results, false, 100); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".txt", buf.Bytes())
+		same(t, name+".txt", buf.Bytes())
 	}
 }
 

@@ -29,7 +29,7 @@ func TestTextGolden(t *testing.T) {
 		if err := Text(&buf, c.run(), c.color, c.width); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, c.name, buf.Bytes())
+		same(t, c.name, buf.Bytes())
 		if !c.color && strings.Contains(buf.String(), "\x1b") {
 			t.Errorf("%s: an escape sequence without color", c.name)
 		}
@@ -42,7 +42,7 @@ func TestMarkdownGolden(t *testing.T) {
 		if err := Markdown(&buf, r, nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, buf.Bytes())
+		same(t, name, buf.Bytes())
 	}
 }
 

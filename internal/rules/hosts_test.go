@@ -2,21 +2,18 @@ package rules
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 )
 
 // With -update the findings of the recorded hosts are rewritten; their facts are
 // kept by the tests of internal/facts.
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // What the rules say of every recorded host, and that the healthy ones have
 // nothing above "info".
@@ -58,23 +55,7 @@ func TestRecordedHosts(t *testing.T) {
 			if most, ok := healthy[name]; ok && above > most {
 				t.Errorf("a healthy host has %d findings above info:\n%s", above, got.String())
 			}
-			golden(t, filepath.Join(dir, "findings.txt"), got.String())
+			golden.Same(t, filepath.Join(dir, "findings.txt"), got.String())
 		})
-	}
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("-want +got:\n%s", d)
 	}
 }

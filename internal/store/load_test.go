@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 )
 
@@ -29,7 +30,7 @@ func exampleLoad() *model.Results {
 }
 
 func TestLoadBundle(t *testing.T) {
-	if _, err := os.Stat(loadFixture); errors.Is(err, fs.ErrNotExist) && *update {
+	if _, err := os.Stat(loadFixture); errors.Is(err, fs.ErrNotExist) && golden.Update() {
 		w, err := Create(t.TempDir(), "load block /mnt/nas/f", moment)
 		must(t, err)
 		must(t, w.Samples(nil))

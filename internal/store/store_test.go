@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -19,11 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
-
-var update = flag.Bool("update", false, "rewrite goldens, and the fixture of the current version where it is missing")
 
 var moment = time.Date(2026, 11, 20, 23, 45, 1, 0, time.UTC)
 
@@ -301,7 +299,7 @@ func TestDataDir(t *testing.T) {
 func TestEveryOldVersionOpens(t *testing.T) {
 	for v := 1; v <= Version; v++ {
 		dir := filepath.Join("testdata", fmt.Sprintf("v%d", v), "20261120-234501-demo-x7k2")
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && *update && v == Version {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && golden.Update() && v == Version {
 			w, err := Create(t.TempDir(), "demo --fault window", moment)
 			must(t, err)
 			fill(t, w)
@@ -326,15 +324,7 @@ func TestFormatGolden(t *testing.T) {
 	r.Report = "20261120-234501-demo-x7k2/report.html"
 	got, err := json.MarshalIndent(r, "", "  ")
 	must(t, err)
-	golden := filepath.Join("testdata", "results.golden.json")
-	if *update {
-		must(t, os.WriteFile(golden, append(got, '\n'), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	must(t, err)
-	if d := cmp.Diff(string(want), string(got)+"\n"); d != "" {
-		t.Errorf("results.json changed shape; a field that went or changed meaning needs a new model.OutcomeVersion (-want +got):\n%s", d)
-	}
+	golden.Same(t, filepath.Join("testdata", "results.golden.json"), append(got, '\n'))
 }
 
 func TestSamplesTooLargeToReadBackAreRefused(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 	"linerate/internal/report/studytest"
 )
@@ -18,7 +19,7 @@ import (
 func TestStudyFixturesOpen(t *testing.T) {
 	for id, want := range map[string]studytest.Example{"20261121-093000-study-c5rt": studytest.Clients(), "20261124-093000-study-m7qa": studytest.ClientsAgain()} {
 		dir := filepath.Join("testdata", "v1", id)
-		if _, err := os.Stat(dir); *update && errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir); golden.Update() && errors.Is(err, fs.ErrNotExist) {
 			writeStudy(t, dir, want)
 		}
 		b, err := Open(dir)

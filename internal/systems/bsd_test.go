@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 	"linerate/internal/rules"
 	"linerate/internal/systems/fake"
@@ -18,7 +19,7 @@ import (
 func TestRecordingsOfTheFakeAreItsAnswers(t *testing.T) {
 	for _, system := range []string{"illumos", "freebsd", "macos", "onefs"} {
 		answer, file := askFor(t, system, []string{"sh"}), "testdata/"+system+"-fake.frames"
-		if *update {
+		if golden.Update() {
 			if err := os.WriteFile(file, answer, 0o600); err != nil {
 				t.Fatal(err)
 			}

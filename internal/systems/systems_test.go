@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,14 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/kernel/snapshot"
 	"linerate/internal/model"
 	"linerate/internal/systems/fake"
 	"linerate/internal/systems/frame"
 	"linerate/internal/unit"
 )
-
-var update = flag.Bool("update", false, "write what the recordings are read as")
 
 func TestMain(m *testing.M) {
 	if fake.Is(os.Args[0]) {
@@ -231,16 +229,7 @@ func TestRecordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden := file + ".json"
-		if *update {
-			if err := os.WriteFile(golden, append(got, '\n'), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil || !bytes.Equal(append(got, '\n'), want) {
-			t.Errorf("%s is read as\n%s\nwhich %s does not say (%v); go test ./internal/systems -run 'TestRecordings$' -update rewrites it", file, got, golden, err)
-		}
+		golden.Same(t, file+".json", append(got, '\n'))
 	}
 }
 
@@ -291,7 +280,7 @@ func TestTheDocumentSaysHowFarEachSystemWasTried(t *testing.T) {
 		}
 	}
 	if want := strings.TrimSuffix(table.String(), "\n"); old != want {
-		if !*update {
+		if !golden.Update() {
 			t.Fatalf("the table is\n%s\nand should be\n%s\n-update writes it", old, want)
 		}
 		if err := os.WriteFile(file, []byte(before+triedHead+want+"\n\n"+after), 0o644); err != nil {

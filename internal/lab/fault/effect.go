@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"linerate/internal/lab/topology"
 )
@@ -14,9 +15,12 @@ import (
 // effect is one reversible step of a fault.
 type effect func(ctx context.Context, l Lab) (Undo, error)
 
-// apply applies the steps in order; the returned Undo reverts them in reverse order. If a step
-// fails, apply reverts the steps before it.
-func apply(ctx context.Context, l Lab, effects []effect) (Undo, error) {
+// UndoTime bounds the undoing of a fault: a host that no longer answers is not waited for.
+const UndoTime = 2 * time.Minute
+
+// InTurn applies the steps in order; the returned Undo reverts them in reverse order. If a step
+// fails, InTurn reverts the steps before it.
+func InTurn[E ~func(context.Context, Lab) (Undo, error)](ctx context.Context, l Lab, steps []E) (Undo, error) {
 	var done []Undo
 	undo := func(ctx context.Context) error {
 		for len(done) > 0 {
@@ -27,10 +31,12 @@ func apply(ctx context.Context, l Lab, effects []effect) (Undo, error) {
 		}
 		return nil
 	}
-	for _, e := range effects {
-		u, err := e(ctx, l)
+	for _, step := range steps {
+		u, err := step(ctx, l)
 		if err != nil {
-			return nil, errors.Join(err, undo(context.WithoutCancel(ctx)))
+			after, cancel := context.WithTimeout(context.WithoutCancel(ctx), UndoTime)
+			defer cancel()
+			return nil, errors.Join(err, undo(after))
 		}
 		done = append(done, u)
 	}

@@ -3,18 +3,15 @@ package fault
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"linerate/internal/kernel/golden"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
 )
-
-var update = flag.Bool("update", false, "write the generated documents")
 
 const faultsDoc = "../../../docs/faults.md"
 
@@ -294,18 +291,7 @@ func kinds(f Fault) []string {
 
 func TestFaultsPage(t *testing.T) {
 	want := page()
-	if *update {
-		if err := os.WriteFile(faultsDoc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(faultsDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Errorf("%s differs from the catalogue: run with -update", faultsDoc)
-	}
+	golden.Same(t, faultsDoc, want)
 }
 
 func TestEstablished(t *testing.T) {

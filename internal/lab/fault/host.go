@@ -263,6 +263,6 @@ func oneCore(_ float64, s *site) ([]effect, error) {
 		if len(vectors) == 0 {
 			return nil, fmt.Errorf("%s on %s has no vectors of its own", nic, host)
 		}
-		return apply(ctx, l, vectors)
+		return InTurn(ctx, l, vectors)
 	}}, nil
 }

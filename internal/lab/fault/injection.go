@@ -170,7 +170,7 @@ func (i Injection) Inject(ctx context.Context, l Lab) (Undo, error) {
 	if err != nil {
 		return nil, err
 	}
-	undo, err := apply(ctx, l, steps)
+	undo, err := InTurn(ctx, l, steps)
 	if err != nil {
 		return nil, fmt.Errorf("inject %s: %w", i, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -12,9 +11,8 @@ import (
 	"testing"
 
 	"linerate/internal/kernel"
+	"linerate/internal/kernel/golden"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew")
 
 func testServer(spec Spec) *Server {
 	return &Server{spec: spec, addr: netip.MustParseAddr("10.0.0.2"), dir: "/lab/server1/server"}
@@ -35,15 +33,7 @@ func TestConfigurations(t *testing.T) {
 		"sshd_config": ssh.sshdConf(), "ssh_config": ssh.sshConf(),
 	} {
 		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil || string(want) != got {
-			t.Errorf("%s (run with -update and look at the difference): %v\n%s", name, err, got)
-		}
+		golden.Same(t, path, got)
 	}
 }
 

@@ -3,14 +3,12 @@ package topology
 import (
 	"bytes"
 	"encoding/xml"
-	"flag"
 	"io"
-	"os"
 	"path/filepath"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the drawings anew")
+	"linerate/internal/kernel/golden"
+)
 
 // The drawings in docs/topologies are those that the program makes.
 func TestDrawings(t *testing.T) {
@@ -26,21 +24,7 @@ func TestDrawings(t *testing.T) {
 			{filepath.Join("..", "..", "..", "docs", "topologies", topo.Name+".svg"), SVG(topo)},
 			{filepath.Join("testdata", topo.Name+".txt"), []byte(Text(topo))},
 		} {
-			if *update {
-				if err := os.MkdirAll(filepath.Dir(d.path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(d.path, d.got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(d.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(d.got, want) {
-				t.Errorf("%s is not what the program draws: go test ./internal/lab/topology -update", d.path)
-			}
+			golden.Same(t, d.path, d.got)
 		}
 	}
 }

@@ -3,16 +3,14 @@ package chart
 import (
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the goldens")
+	"linerate/internal/kernel/golden"
+)
 
 var hostile = "<script>alert(1)</script>\"'&\x1b[31m\x00\xff"
 
@@ -58,18 +56,7 @@ func figures() map[string]string {
 func TestGoldens(t *testing.T) {
 	for name, got := range figures() {
 		path := filepath.Join("testdata", name+".svg")
-		if *update {
-			if err := os.WriteFile(path, []byte(got+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(want) != got+"\n" {
-			t.Errorf("%s differs from its golden (run with -update and look at the diff):\n%s", name, got)
-		}
+		golden.Same(t, path, got+"\n")
 	}
 }
 

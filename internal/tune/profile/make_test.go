@@ -3,7 +3,6 @@ package profile
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"net/netip"
 	"os"
@@ -14,14 +13,13 @@ import (
 	"time"
 
 	"linerate/internal/guide"
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
 // book is read once for all tests: it takes a tenth of a second.
 var book = sync.OnceValue(readCatalogue)
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func subject(t testing.TB, host string) Subject {
 	t.Helper()
@@ -102,27 +100,8 @@ func TestPlansOfRecordedHosts(t *testing.T) {
 				}
 				fmt.Fprintf(&b, "%s%s %s: %q default %q → %q\n      %s\n", mark, r.Setting, r.Device, r.Now, r.Default, r.To, r.Why)
 			}
-			golden(t, filepath.Join("testdata", c.host+".txt"), b.String())
+			golden.Same(t, filepath.Join("testdata", c.host+".txt"), b.String())
 		})
-	}
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; run with -update and read the diff. Got:\n%s", file, got)
 	}
 }
 

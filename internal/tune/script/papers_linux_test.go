@@ -1,7 +1,6 @@
 package script
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -10,11 +9,10 @@ import (
 	"time"
 
 	"linerate/internal/guide"
+	"linerate/internal/kernel/golden"
 	"linerate/internal/model"
 	"linerate/internal/systems"
 )
-
-var update = flag.Bool("update", false, "write the table of docs/systems.md anew")
 
 // papersHead is above the table in docs/systems.md.
 const papersHead = "| setting | of | read | the guide judges it | planned, scripted, applied | undone in a test |\n|---|---|---|---|---|---|\n"
@@ -126,7 +124,7 @@ func TestTableOfThePapers(t *testing.T) {
 	}
 	table, after, _ := strings.Cut(rest, "\n\n")
 	want := papersTable(t)
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(file, []byte(before+papersHead+want+"\n"+strings.TrimPrefix(after, "\n")), 0o644); err != nil {
 			t.Fatal(err)
 		}

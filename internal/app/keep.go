@@ -9,17 +9,17 @@ import (
 	"linerate/internal/store"
 )
 
-// Record is what a pass of the loop leaves behind.
+// Record is the result of one pass of the loop.
 type Record = loop.Record
 
-// Keep writes the bundle of a pass, with the version of this program; the path
-// of its report is then in the results. It is there before they are written, so
-// that report.html and results.json agree.
+// Keep writes the bundle of a pass and records this program's version in it. It puts the
+// report's path into the results before it writes either, so that report.html and
+// results.json agree.
 func Keep(e Env, rec *Record) error {
 	return KeepMore(e, rec, func(*store.Writer) error { return nil })
 }
 
-// KeepMore is Keep for a bundle in which more is.
+// KeepMore is Keep for a bundle with further files, which more writes.
 func KeepMore(e Env, rec *Record, more func(*store.Writer) error) (err error) {
 	Normalise(&rec.Results)
 	rec.Results.Build = e.Build

@@ -31,27 +31,27 @@ const atOnce = 8
 // sessions with all of them, and each host works by itself.
 const atOnceOfSite = 128
 
-// Options is what is wanted of check.
+// Options says what to check, and how.
 type Options struct {
 	Site  string   // selects hosts of a site in place of Hosts: all, names, or labels; empty: none
 	Of    string   // the site; empty: the only one that is kept here
 	Hosts []string // as the user named them; none: this one
 	From  string   // folder of a recording, which is read instead of hosts
 
-	// LineRate and RTT are the path to the other end, as stated; 0: nobody did. A rate
-	// alone is that of the paths between the hosts.
+	// LineRate and RTT describe the path to the other end, as the user stated it; 0: not
+	// stated. A LineRate without RTT applies to the paths between the hosts.
 	LineRate unit.BitRate
 	RTT      time.Duration
 
-	Watch  time.Duration // between two looks; 0: one look
-	Always bool          // look twice even where no counter asks for it
+	Watch  time.Duration // time between two looks; 0: look once
+	Always bool          // look twice even if no counter calls for it
 
-	LLDP     time.Duration // listen so long for switches; 0: do not
+	LLDP     time.Duration // how long to listen for switches; 0: not at all
 	Switches []string      // addresses to ask by SNMP
 	Login    string        // file with the credentials for them
 }
 
-// context is what the rules of one host are told.
+// context is what the user stated, as the rules of one host take it.
 func (o Options) context() rules.Context {
 	if o.RTT == 0 {
 		return rules.Context{}
@@ -59,19 +59,19 @@ func (o Options) context() rules.Context {
 	return rules.Context{LineRate: o.LineRate, RTT: o.RTT}
 }
 
-// work is one check that goes on.
+// work is a check in progress.
 type work struct {
 	Options
 	app.Env
 	p app.Progress
 }
 
-// looks are what was read of one host: once, or twice so that it shows which
-// counters rise.
+// looks are the facts of one host. Only two looks show which counters rise; after a
+// single one first is nil.
 type looks struct{ first, last *model.Facts }
 
-// twice looks, and looks again where that is asked for or a counter calls for
-// it. A second look that fails leaves the first one.
+// twice looks at a host, and looks again if that was asked for or if a counter calls for
+// it. If the second look fails, the first one counts.
 func (o Options) twice(ctx context.Context, look func(context.Context) (*model.Facts, error)) (looks, error) {
 	f, err := look(ctx)
 	if err != nil || o.Watch <= 0 || !o.Always && !rules.WantsSecondLook(f) {
@@ -137,19 +137,19 @@ func (w work) lookAtAll(ctx context.Context, together int) []looked {
 	return seen
 }
 
-// looked is one host that was looked at; the agent, if any, still runs there.
+// looked is a host after the look at it. Its agent, if it has one, still runs.
 type looked struct {
 	name  host.Name
 	as    string // as the user named it
 	looks looks
-	facts *model.Facts // the last look's
+	facts *model.Facts // of the last look
 	err   error
 	agent *host.Client
-	// foreign: no linerate runs there; a fixed script was asked, and nothing else can be.
+	// foreign: linerate does not run on this system; only a fixed script can read it.
 	foreign bool
 }
 
-// close ends the agent: it has told what we want to know.
+// close ends the agent. Its errors do not matter: everything was read.
 func (l *looked) close() {
 	if l.agent != nil {
 		_ = l.agent.Close()
@@ -175,7 +175,7 @@ func (w work) lookAt(ctx context.Context, name string) looked {
 			return l
 		}
 	} else if said := host.Alarm(ctx); said != "" {
-		w.p.Say("%s: %s", name, said) // an agent says it by itself
+		w.p.Say("%s: %s", name, said) // on other hosts the agent says it
 	}
 	l.looks, l.err = w.twice(ctx, look)
 	l.facts = l.looks.last

@@ -14,8 +14,8 @@ func MaybeCongestion(name string) bool { return wire.Congestion(name).IsName() }
 // lossBased are the congestion controls of Linux that take each loss for a full queue.
 var lossBased = []string{"reno", "cubic", "bic", "htcp", "westwood", "highspeed", "scalable"}
 
-// another is what the same copy could be given instead of the congestion control that its
-// connections had, where losses held it back: one that this host's user may have. "": nothing.
+// another advises a congestion control that losses slow down less than the one that the connections
+// had, if losses held the copy back and this user may choose it on the sender; else "".
 func another(held model.LimiterID, had string, sender *model.Facts) string {
 	if held != model.PathLoss && held != model.CongestionControl || sender == nil || !slices.Contains(lossBased, had) {
 		return ""
@@ -30,7 +30,7 @@ func another(held model.LimiterID, had string, sender *model.Facts) string {
 	return "try the same copy with --congestion bbr, which single losses do not slow down as they do " + had + "; on a path that others use it gives way to them less"
 }
 
-// advise says besides what the copy could be given itself.
+// advise adds to the limiter's advice what an option of the copy itself could do.
 func (w *watched) advise(l *Limiter, had string) {
 	w.mu.Lock()
 	sender := w.ends[0].facts

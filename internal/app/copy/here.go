@@ -13,12 +13,12 @@ import (
 	"linerate/internal/move/local"
 )
 
-// watch samples this host while it copies within itself: as who sends with the source's disk,
-// as who receives with the target's.
+// watch samples this host during a copy within it. The host stands for both ends: as the sender it is
+// sampled with the source's disk, as the receiver with the target's.
 func (s *session) watch(ctx context.Context, cpu time.Duration) *local.Spent {
 	s.seen, s.spent, s.cpu = newWatched(s.env.Now), &local.Spent{}, cpu
-	host, _ := os.Hostname() // without a name it is this host all the same
-	close(s.seen.looked)     // of one host the samples are enough
+	host, _ := os.Hostname() // the name is only shown: the copy can do without
+	close(s.seen.looked)     // no facts are read for a copy within one host
 	for i, device := range []string{s.src.Device(), s.dst.Device()} {
 		s.seen.known(i, host, nil, s.seen.ends[i].peer)
 		s.seen.follow(ctx, i, &reader{s, i}, measure.Watch{PIDs: []int{os.Getpid()}, Serves: &measure.Serving{Disk: device}})
@@ -26,7 +26,7 @@ func (s *session) watch(ctx context.Context, cpu time.Duration) *local.Spent {
 	return s.spent
 }
 
-// tell has the samples know how far the copy is.
+// tell gives both ends' samples the counters of the copy.
 func (s *session) tell() {
 	t, m := s.spent.Times(), s.report.Summary()
 	c := model.CopyCount{Took: s.env.Now().Sub(s.began), Reading: t.Read, Writing: t.Write, Committing: t.Commit, CPU: cpuTime() - s.cpu,
@@ -36,7 +36,7 @@ func (s *session) tell() {
 	}
 }
 
-// reader is this process as an agent that samples.
+// reader samples this process in the way in which an agent samples a remote one.
 type reader struct {
 	s *session
 	i int

@@ -11,25 +11,26 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// lines are values as lines of JSON, compressed, in a temporary file that has no name any more:
-// memory does not grow with them. Several goroutines may add. The zero value is empty.
+// lines stores values in a temporary file, as compressed lines of JSON, so that memory does not grow
+// with their number. The file is unlinked while it is open: it goes with the process. Several
+// goroutines may call add. The zero value is empty.
 type lines[T any] struct {
 	mu   sync.Mutex
 	f    *os.File
-	z    *zstd.Encoder // of the frame that is being written; nil: none is
-	size int64         // bytes of the file
-	n    int64         // lines of the file
-	out  int64         // that did not get there
-	err  error         // why not
+	z    *zstd.Encoder // compresses the frame that is being written; nil: no frame is open
+	size int64         // bytes in the file
+	n    int64         // lines that were stored
+	out  int64         // lines that could not be stored
+	err  error         // the first error of add
 }
 
-// mostLines bounds the file, in bytes: a bundle holds no larger one (store's maxSamples), and what a
-// frame holds back comes on top.
+// mostLines bounds the file, in bytes, because a bundle takes no larger one (store's maxSamples). The
+// file can exceed it by what the open frame has not written yet.
 const mostLines = 192 << 20
 
 var errManyLines = fmt.Errorf("they would take more than %d MiB", mostLines>>20)
 
-// add appends a line. One that does not get there is counted, and the error kept.
+// add appends a line and returns true. After an error it only counts what was not stored.
 func (l *lines[T]) add(v T) (there bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +62,7 @@ func (l *lines[T]) write(v T) error {
 	return err
 }
 
-// begin begins a frame, and the file with the first.
+// begin opens a frame; the first call creates the file.
 func (l *lines[T]) begin() (err error) {
 	if l.f == nil {
 		if l.f, err = os.CreateTemp("", "linerate-lines-*"); err != nil {
@@ -75,7 +76,7 @@ func (l *lines[T]) begin() (err error) {
 	return err
 }
 
-// toFile takes what a frame has.
+// toFile appends the bytes of a frame to the file.
 type toFile[T any] lines[T]
 
 // Write implements io.Writer.
@@ -85,7 +86,7 @@ func (t *toFile[T]) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// end ends the frame, so that all lines can be read; l.mu is held.
+// end closes the open frame, after which all lines can be read. The caller holds l.mu.
 func (l *lines[T]) end() error {
 	if l.z == nil {
 		return nil
@@ -95,7 +96,7 @@ func (l *lines[T]) end() error {
 	return err
 }
 
-// all is the file; copyTo and each read it. Lines that are added afterwards come behind.
+// all returns a reader of what the file has now. Lines that are added later are not part of it.
 func (l *lines[T]) all() (*io.SectionReader, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +106,7 @@ func (l *lines[T]) all() (*io.SectionReader, error) {
 	return io.NewSectionReader(l.f, 0, l.size), nil
 }
 
-// copyTo hands over the lines as they are in the file.
+// copyTo copies the file, still compressed, to w.
 func (l *lines[T]) copyTo(w io.Writer) error {
 	r, err := l.all()
 	if err == nil {
@@ -114,7 +115,7 @@ func (l *lines[T]) copyTo(w io.Writer) error {
 	return err
 }
 
-// each reads the lines in their order.
+// each decodes the lines in the order in which they were added.
 func (l *lines[T]) each(yield func(T)) error {
 	r, err := l.all()
 	if err != nil || r.Size() == 0 {
@@ -136,7 +137,7 @@ func (l *lines[T]) each(yield func(T)) error {
 	}
 }
 
-// close gives the space back; it is empty then.
+// close frees the file's space, after which l is empty again.
 func (l *lines[T]) close() error {
 	if l == nil {
 		return nil

@@ -12,13 +12,13 @@ import (
 	paths "linerate/internal/move/route"
 )
 
-// route is what comes to lie where.
+// route says which source goes to which place in the target.
 type route struct {
 	paths.Source
 	paths.Target
 }
 
-// routeOf gives sources and target their meaning.
+// routeOf resolves the arguments of a copy within this host.
 func routeOf(sources []string, target string) (r route, err error) {
 	for _, arg := range append(append([]string{}, sources...), target) {
 		if host, _, ok := remote(arg); ok {

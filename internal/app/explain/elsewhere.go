@@ -15,7 +15,7 @@ import (
 	"linerate/internal/systems/frame"
 )
 
-// elsewhere is whose connections to watch on a system other than Linux.
+// elsewhere chooses the connections to watch on a system other than Linux.
 func (o WatchOptions) elsewhere(ctx context.Context, system string) (loop.Target, error) {
 	switch {
 	case o.PID != 0:
@@ -26,8 +26,8 @@ func (o WatchOptions) elsewhere(ctx context.Context, system string) (loop.Target
 	return loop.Target{}, failure.Of(failure.Failed, "explain %s: on %s linerate does not find out which connections serve a path: name the server, e.g. --attach nas1:445 (ports: SMB 445, iSCSI 3260, NFS 2049)", o.Path, system)
 }
 
-// factsHere are those of linerate check, on a system that a script reads. Without them connections
-// are judged all the same.
+// factsHere reads the same facts as linerate check, on a system that is read by a script. If that fails,
+// the connections are judged without facts, and the verdict says what could not be seen.
 func factsHere(ctx context.Context, e app.Env, p app.Progress, name string) (*model.Facts, error) {
 	system, _ := systems.Find(name)
 	answer, err := e.Reach(p).Ask(ctx, host.Name{Host: reach.Here}, name, system.Script(), frame.Most)
@@ -67,7 +67,7 @@ func repeat(ctx context.Context, now func() time.Time, interval time.Duration, r
 			s.Spread = now().Sub(s.HostAt).Truncate(time.Millisecond)
 			samples = append(samples, s)
 			if len(samples) < 2 && ctx.Err() == nil {
-				continue // one alone means nothing
+				continue // rates need two samples
 			}
 			select {
 			case <-over.Done():

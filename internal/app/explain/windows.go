@@ -13,8 +13,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// watchWindows watches TCP connections of this Windows host, which takes an administrator: their
-// statistics are off, and are switched on meanwhile.
+// watchWindows watches TCP connections of this Windows host. Windows collects their statistics only
+// while they are switched on, which takes an administrator.
 func watchWindows(ctx context.Context, e app.Env, o WatchOptions, p app.Progress) (rec *app.Record, err error) {
 	target, err := o.elsewhere(ctx, "Windows")
 	if err != nil {
@@ -35,7 +35,7 @@ func watchWindows(ctx context.Context, e app.Env, o WatchOptions, p app.Progress
 	for _, note := range notes {
 		p.Say("%s", note)
 	}
-	if err != nil { // those connections are watched all the same
+	if err != nil { // an earlier watch's statistics stay on; this one works all the same
 		p.Say("%s", err)
 	}
 	end := &windowsEnd{env: e, p: p, stats: kernel.NewEstatsWatch(calls, records)}
@@ -84,7 +84,7 @@ func (w *windowsEnd) StartSampling(ctx context.Context, what measure.Watch, inte
 	}), nil
 }
 
-// family is these processes with their descendants.
+// family returns these processes and their descendants.
 func (w *windowsEnd) family(pids []int) (all []int, err error) {
 	for _, pid := range pids {
 		of, err := w.env.Local.ProcessFamily(pid)

@@ -17,11 +17,11 @@ import (
 	"linerate/internal/model"
 )
 
-// Options is what is wanted of a fix.
+// Options says how to fix a path.
 type Options struct {
 	app.Stream
-	Seed   uint64        // of the order of the runs; 0 draws one
-	Budget time.Duration // no proof begins that would end later
+	Seed   uint64        // decides the order of the runs; 0 draws one
+	Budget time.Duration // a proof that would not end within it is not begun
 	// Ask is asked before each change; nil allows all.
 	Ask func(model.Fix) (bool, error)
 }
@@ -34,10 +34,10 @@ func (e *NotMountedError) Error() string {
 	return fmt.Sprintf("%s has not mounted %s", e.Client, e.Export)
 }
 
-// KeptError is a fix that was cut short after some changes had earned their place: they
-// are kept.
+// KeptError reports that a fix ended early, and that the changes which had proved their gain
+// by then stay in force.
 type KeptError struct {
-	Hosts []string // that have them
+	Hosts []string // on which changes stay
 	Err   error
 }
 
@@ -49,8 +49,8 @@ func (e *KeptError) Error() string {
 // Unwrap gives the cause.
 func (e *KeptError) Unwrap() error { return e.Err }
 
-// Run fixes the path between two hosts, or the reading of an export. With an error there
-// is no record.
+// Run fixes the path between two hosts, or the reading of an export. It returns either a
+// record or an error.
 func Run(ctx context.Context, e app.Env, h app.Pair, o Options, p app.Progress) (*app.Record, error) {
 	var err error
 	if o.Seed == 0 {

@@ -10,8 +10,8 @@ import (
 	"linerate/internal/reach"
 )
 
-// busyHere says that this machine was busy before a load began; empty: it was not, or
-// cannot be told.
+// busyHere reports that this machine was busy before a load began; empty: it was idle, or
+// its kernel does not tell.
 func busyHere() string {
 	root := kernel.Root("/")
 	pressure, err := root.ReadFile("/proc/pressure/cpu")
@@ -26,15 +26,15 @@ func busyHere() string {
 }
 
 const (
-	// busyStall is the share of the last ten seconds in which some task had to wait for a
-	// core, in percent: from there on a load measures the others too.
+	// busyStall: from this share of the last ten seconds on, in percent, in which some task
+	// waited for a core, other programs lower the figures of a load.
 	busyStall = 10
-	// busyQueue is how many tasks per core wanted one, over the last minute.
+	// busyQueue: the same for the tasks per core that wanted to run in the last minute.
 	busyQueue = 0.75
 )
 
-// busyWords judges /proc/pressure/cpu (Documentation/accounting/psi.rst) and, where there
-// is none, /proc/loadavg, which also has what has just ended.
+// busyWords judges /proc/pressure/cpu (Documentation/accounting/psi.rst). Where that is
+// missing it judges /proc/loadavg, which also counts programs that have just ended.
 func busyWords(pressure, average string, cores int) string {
 	const after = ": the figures are of what it left; end what else runs, or wait, and repeat"
 	for line := range strings.Lines(pressure) {
@@ -59,7 +59,7 @@ func busyWords(pressure, average string, cores int) string {
 	return ""
 }
 
-// onThisMachine tells whether a host's load is this machine's: its own, or a lab's.
+// onThisMachine tells whether a host's load uses this machine's cores: this host, or a lab's.
 func onThisMachine(n HostName) bool {
 	return reach.IsHere(n) || n.Lab != "" || strings.HasPrefix(n.String(), "lab:")
 }

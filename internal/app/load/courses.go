@@ -8,7 +8,7 @@ import (
 	"linerate/internal/model"
 )
 
-// courses are the load over time: its rate and latency, and those of each of several hosts.
+// courses returns rate and latency over time, of all hosts together and, if there are several, of each.
 func (r *BlockResult) courses() []model.LoadSeries {
 	each, name := max(r.Each, 1), r.Load.Workload
 	latency := name + ": latency"
@@ -49,14 +49,14 @@ func bytesOf(each int) func(block.Second) float64 {
 
 func longestOf(s block.Second) float64 { return milliseconds(s.MaxLatency) }
 
-// meanOf is 0 where no request ended.
+// meanOf is the mean latency; 0 if no request ended in that second.
 func meanOf(s block.Second) float64 {
 	return milliseconds(s.SumLatency) / float64(max(s.Reads+s.Writes, 1))
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// courses are each direction of several.
+// courses returns the payload over time of each direction, if there are several.
 func (r *TCPResult) courses() (out []model.LoadSeries) {
 	if len(r.Directions) < 2 {
 		return nil
@@ -67,7 +67,7 @@ func (r *TCPResult) courses() (out []model.LoadSeries) {
 	return out
 }
 
-// courses are the frames by the second in which they were due.
+// courses returns how the frames fared, by the second in which they were due.
 func (r *FramesResult) courses() []model.LoadSeries {
 	out := []model.LoadSeries{
 		course("frames", "in time", "frames", 1, r.PerSecond, func(s frames.Second) float64 { return float64(s.Frames) }),

@@ -18,10 +18,10 @@ const MaxEvent = 12 << 20
 // Kind of an Event.
 type Kind string
 
-// The events of a phase come in this order. Listening is a sink's, Filling a target's
-// that has to be written first, which takes as long as it does; Armed tells that an
-// instant to begin at was taken on, and Seen comes again and again. A task of one phase
-// ends with Over after it, one of several after the last. Failed ends the task.
+// The events of a phase come in this order. Only a sink sends Listening, and only a
+// target that has to be written first sends Filling, which has no time limit. Armed
+// confirms the instant at which the load is to begin. Seen repeats while the load runs.
+// Over follows the last phase and ends the task; Failed ends it at any point.
 const (
 	Listening Kind = "listening" // Addr
 	Filling   Kind = "filling"   // Text is what
@@ -53,23 +53,23 @@ type Event struct {
 	Unreached *model.Unreached `json:"unreached,omitempty"`
 }
 
-// Work is what was completed, and the longest latency of that.
+// Work counts what was completed since the last Seen, with the longest latency among it.
 type Work struct {
 	Requests int64         `json:"requests"`
 	Bytes    int64         `json:"bytes"`
 	Longest  time.Duration `json:"longest_ns"`
-	// HeldBy is where most of its time went since it last told; empty: it is not seen.
+	// HeldBy is where the load spent most of its time since the last Seen; empty: not known.
 	HeldBy string `json:"held_by,omitempty"`
 }
 
 // Result is what a phase did.
 type Result struct {
-	// Interrupted: it was told to end before its time.
+	// Interrupted: the load was stopped before its planned end.
 	Interrupted bool              `json:"interrupted,omitempty"`
 	Load        *load.Result      `json:"load,omitempty"`
 	Block       *storage.Measured `json:"block,omitempty"` // also of a job
 	Frames      *frames.Result    `json:"frames,omitempty"`
-	// NotDirect: frames went through the page cache, which could not be passed by.
+	// NotDirect: the target refused direct I/O, so that frames went through the page cache.
 	NotDirect bool `json:"not_direct,omitempty"`
 }
 
@@ -85,7 +85,7 @@ func failed(err error) Event {
 	return e
 }
 
-// Err is why a worker that has Failed did, with its kind; nil for every other event.
+// Err is the error that a Failed event reports, with its kind; nil for every other event.
 func (e *Event) Err() error {
 	switch {
 	case e.Kind != Failed:

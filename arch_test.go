@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -82,10 +83,22 @@ type source struct {
 	test bool
 }
 
+// sources are the Go files of the tree, but for tools and recordings.
 func sources(t *testing.T) []source {
 	t.Helper()
-	var out []source
-	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 10 {
+		t.Fatalf("found only %d Go files: is the test run from the root of the project?", len(all))
+	}
+	return all
+}
+
+// parsed reads them once for all tests.
+var parsed = sync.OnceValues(func() (out []source, err error) {
+	err = filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -109,14 +122,8 @@ func sources(t *testing.T) []source {
 		out = append(out, s)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out) < 10 {
-		t.Fatalf("found only %d Go files: is the test run from the root of the project?", len(out))
-	}
-	return out
-}
+	return out, err
+})
 
 func (s source) imports() []string {
 	var out []string

@@ -12,7 +12,7 @@ import (
 // verdict that does not explain what is missing is capped and says so.
 func TestAccount(t *testing.T) {
 	for _, l := range allLabels(t) {
-		c := readRecording(t, l.Name)
+		c := recorded(t, l.Name)
 		v := Judge(c)
 		a := v.Account
 		if a == nil {

@@ -30,7 +30,7 @@ func TestBlind(t *testing.T) {
 func blindly(t *testing.T, labels []label, view func(Case) Case) {
 	wrong, honest, none, n := 0, 0, 0, 0
 	for _, l := range labels {
-		c := view(readRecording(t, l.Name))
+		c := view(recorded(t, l.Name))
 		if slices.Contains(l.Want, model.None) || c.Sender == nil && c.Receiver == nil {
 			continue
 		}

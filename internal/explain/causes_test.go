@@ -96,7 +96,7 @@ func checkChain(t *testing.T, v model.Verdict) {
 // nothing that is plainly absent is forecast.
 func TestRecordedSingleFaultsHaveOneCause(t *testing.T) {
 	for _, l := range readLabels(t) {
-		v := Judge(readRecording(t, l.Name))
+		v := Judge(recorded(t, l.Name))
 		if v.NextLimit != nil && v.NextLimit.Limiter != model.None {
 			t.Errorf("%s: %s", l.Name, v.Line)
 		}

@@ -65,7 +65,7 @@ func TestContradicted(t *testing.T) {
 // that its window still grows back.
 func TestRightVerdictsStand(t *testing.T) {
 	for _, l := range allLabels(t) {
-		v := Judge(readRecording(t, l.Name))
+		v := Judge(recorded(t, l.Name))
 		if l.right(v) && len(v.Contradictions) > 0 && v.Confidence > 0.45 {
 			t.Errorf("%s: %.2f %v", l.Name, v.Confidence, v.Contradictions)
 		}

@@ -194,7 +194,7 @@ func TestFirstDrop(t *testing.T) {
 // what was measured nor above what the ceiling allows.
 func TestNextLimitHasARange(t *testing.T) {
 	for _, l := range readLabels(t) {
-		v := Judge(readRecording(t, l.Name))
+		v := Judge(recorded(t, l.Name))
 		n := v.NextLimit
 		if n == nil {
 			continue

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,6 +73,37 @@ func readRecording(t testing.TB, name string) Case {
 	return r.Case
 }
 
+// recorded is a recording that many tests judge and none changes: it takes longer to decode one than to
+// judge it.
+func recorded(t testing.TB, name string) Case {
+	t.Helper()
+	decoding.Lock()
+	defer decoding.Unlock()
+	c, ok := decoded[name]
+	if !ok {
+		c = readRecording(t, name)
+		decoded[name] = c
+	}
+	return c
+}
+
+var (
+	decoding sync.Mutex
+	decoded  = map[string]Case{}
+)
+
+// Judge is pure: what it was given is as it was.
+func TestJudgeLeavesItsCaseAlone(t *testing.T) {
+	for _, l := range allLabels(t) {
+		c := recorded(t, l.Name)
+		Judge(c)
+		JudgeWithout(c, l.Want...)
+		if !reflect.DeepEqual(c, readRecording(t, l.Name)) {
+			t.Errorf("%s was changed by those who judge it", l.Name)
+		}
+	}
+}
+
 // right tells whether a verdict fits a label. Undetermined, or a right
 // alternative, counts only where the label says the signature is not unique.
 func (l label) right(v model.Verdict) bool {
@@ -88,7 +121,7 @@ func TestReplay(t *testing.T) {
 	cases := map[string]Case{}
 	labels := readLabels(t)
 	for _, l := range labels {
-		cases[l.Name] = readRecording(t, l.Name)
+		cases[l.Name] = recorded(t, l.Name)
 	}
 	r := replay{labels, cases}
 	t.Run("whole", r.whole)

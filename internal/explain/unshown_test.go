@@ -105,7 +105,7 @@ func TestWhatOtherSystemsDoNotShowIsNoEvidence(t *testing.T) {
 		t.Run(view.name, func(t *testing.T) {
 			labels, counts, named := readLabels(t), map[string]int{}, 0
 			for _, l := range labels {
-				c := view.of(readRecording(t, l.Name), view.coarse)
+				c := view.of(recorded(t, l.Name), view.coarse)
 				v := Judge(c)
 				checkVerdict(t, c, v)
 				counts[fmt.Sprintf("%s → %s", l.Want[0], v.Limiter)]++

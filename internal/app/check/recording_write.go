@@ -12,14 +12,14 @@ import (
 	"linerate/internal/kernel/snapshot"
 )
 
-// writer keeps the files of a recording: in a folder each as it comes, in an archive all at the end.
+// writer writes the files of a recording: into a folder one by one, into an archive all at the end.
 type writer struct {
 	Recording
 	to    string
 	files []snapshot.File
 }
 
-// newWriter refuses an archive that is there already, before the host is read.
+// newWriter fails if the archive exists, so that the host is not read in vain.
 func newWriter(to string) (*writer, error) {
 	w := &writer{to: to}
 	if !w.archive() {
@@ -71,7 +71,7 @@ func (w *writer) done(err error) (Recording, error) {
 	return Recording{File: w.to, Bytes: n}, nil
 }
 
-// recordError says which name has to be another.
+// recordError says which name to change.
 func recordError(file string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return failure.Of(failure.Usage, "record a snapshot: %s is there already; choose a new name", file)

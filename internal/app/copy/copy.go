@@ -22,7 +22,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// Options is what is to be copied, and how.
+// Options says what to copy, and how.
 type Options struct {
 	Sources   []string
 	Target    string
@@ -35,12 +35,12 @@ type Options struct {
 	Buffered  bool       // through the page cache
 	Setuid    bool
 	Far       Far // where one end is another host
-	// Plan hears every step of a dry run that is more than "same"; nil: they are kept in
-	// the result, up to planKept.
+	// Plan is called with every step of a dry run other than "same"; nil: the result keeps
+	// the first planKept of them.
 	Plan func(Step) `json:"-"`
 }
 
-// Result is what a copy, a dry run or a check came to.
+// Result is the result of a copy, a dry run or a check.
 type Result struct {
 	V       int        `json:"v"`
 	Sources []string   `json:"sources"`
@@ -63,7 +63,7 @@ type Result struct {
 	// LossesNamed is how many store.LossesName in the bundle names; 0: there is no such file.
 	LossesNamed int64             `json:"losses_named"`
 	named       *lines[move.Loss] // nil: nothing is kept of it
-	// Verified says how the data were proven.
+	// Verified says how the data were verified.
 	Verified string `json:"verified"`
 	// HeldBy is what the copy waited for most, and Times all that it waited for, summed over
 	// what was in flight.
@@ -99,7 +99,7 @@ const planKept = 20000
 // resultVersion is of Result.
 const resultVersion = 1
 
-// session is one copy under way.
+// session is one copy in progress.
 type session struct {
 	env    app.Env
 	p      app.Progress
@@ -123,7 +123,7 @@ func (o Options) verify() move.Verify {
 	return move.Fast
 }
 
-// begin opens both ends. plan: nothing is going to be changed.
+// begin opens both ends. With plan nothing will be changed.
 func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 	r, err := routeOf(o.Sources, o.Target)
 	if err != nil {
@@ -149,7 +149,7 @@ func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 
 func (s *session) close() error { return errors.Join(s.src.Close(), s.dst.Close()) }
 
-// Copy copies. What was copied comes with the error, where there is one.
+// Copy copies. With an error it also returns what was copied before.
 func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
 	if len(o.Spread.Targets) > 0 {
 		return copySpread(ctx, e, o, p, mover.Copying)
@@ -230,7 +230,7 @@ func shown(path string) string {
 	return move.Quote(path)
 }
 
-// ended makes the result of what was counted.
+// ended makes the result from the counters.
 func (s *session) ended(ctx context.Context, state string, err error) (*Result, error) {
 	r := s.out
 	r.State, r.Moved = state, s.report.Summary()

@@ -8,7 +8,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// ended makes the result of what both ends told.
+// ended makes the result from what both ends reported.
 func (b *between) ended(ctx context.Context, err error) (*Result, error) {
 	from, to := b.from.seen(), b.to.seen()
 	mem := b.o.Far.Mem > 0
@@ -52,7 +52,7 @@ func (b *between) ended(ctx context.Context, err error) (*Result, error) {
 	return r, err
 }
 
-// add adds what the other end counted: each counts what it alone can know.
+// add adds the other end's counts. Each end counts only what the other cannot see.
 func add(m *move.Summary, o move.Summary) {
 	m.Retried, m.Excluded = m.Retried+o.Retried, m.Excluded+o.Excluded
 }

@@ -12,7 +12,7 @@ import (
 	"linerate/internal/reach"
 )
 
-// meetingPoint finds the data address of who listens.
+// meetingPoint finds the data address of the end that listens.
 func (b *between) meetingPoint(ctx context.Context) (err error) {
 	dialler, listener := b.roles()
 	loop := netip.AddrFrom4([4]byte{127, 0, 0, 1})
@@ -26,7 +26,7 @@ func (b *between) meetingPoint(ctx context.Context) (err error) {
 	return err
 }
 
-// path finds the data address of who dials.
+// path finds the data address of the end that dials.
 func (b *between) path(ctx context.Context) (err error) {
 	dialler, listener := b.roles()
 	if !dialler.addr.IsValid() {
@@ -78,7 +78,7 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 	return err
 }
 
-// open has one end open its files, and listen if the other is to dial it: one order, one answer.
+// open makes one end open its files, and listen if the other is to dial it, in one round trip.
 func (b *between) open(ctx context.Context, s *side, c mover.Command) error {
 	return s.m.Tell(ctx, b.opening(s, c))
 }
@@ -133,7 +133,7 @@ func (b *between) startMover(ctx context.Context, s *side, t mover.Task) error {
 	return err
 }
 
-// ready waits until a mover says what it is.
+// ready waits for a mover's first message, which describes it.
 func (b *between) ready(ctx context.Context, s *side) error {
 	e, err := s.await(ctx, mover.Ready)
 	s.pin, s.one, s.whole = e.Pin, e.One, e.Whole

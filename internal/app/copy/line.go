@@ -10,7 +10,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// line is the line that shows a copy while it goes on.
+// line is the progress line of a copy.
 type line struct {
 	now    func() time.Time
 	seen   *watched
@@ -30,7 +30,7 @@ type point struct {
 // judgedEvery: a verdict on the last seconds takes some time, and changes slowly.
 const judgedEvery = 2 * time.Second
 
-// text is the line: bytes is what has come, also of files that are not whole yet.
+// text is the line. bytes also counts files that are not complete yet.
 func (l *line) text(bytes int64, m move.Summary, total *mover.Total) string {
 	now := l.now()
 	l.at = append(l.at, point{now, bytes, m.Files + m.Same})
@@ -54,7 +54,7 @@ func (l *line) text(bytes int64, m move.Summary, total *mover.Total) string {
 	return out + left(bytes+m.SameBytes+m.Resumed, m.Files+m.Same, rate, files, total)
 }
 
-// judge looks what limits now, at times.
+// judge finds out what limits the copy now, once in judgedEvery.
 func (l *line) judge(now time.Time) {
 	if l.seen == nil || now.Sub(l.judged) < judgedEvery {
 		return

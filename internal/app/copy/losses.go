@@ -11,11 +11,11 @@ import (
 	"linerate/internal/store"
 )
 
-// losing makes a report of which the result's bundle will name every loss, not only the first.
+// losing makes a report that keeps every loss, so that the bundle can name them all.
 func (r *Result) losing() *move.Report {
 	r.named = &lines[move.Loss]{}
 	return move.NewReport(func(l move.Loss) error {
-		r.named.add(l) // what does not get there is counted, and said in the end
+		r.named.add(l) // it counts what it could not store, which the result says
 		return nil
 	})
 }
@@ -23,7 +23,7 @@ func (r *Result) losing() *move.Report {
 // settleNames says how many losses are named where; all is their number.
 func (r *Result) settleNames(all int64) {
 	r.LeftOut = all - int64(len(r.Losses))
-	if r.named == nil || r.LeftOut == 0 || r.State == "planned" { // of which no bundle is kept
+	if r.named == nil || r.LeftOut == 0 || r.State == "planned" { // a plan has no bundle
 		return
 	}
 	r.named.mu.Lock()
@@ -40,7 +40,7 @@ func (r *Result) settleNames(all int64) {
 	r.Warnings = append(r.Warnings, text)
 }
 
-// keepNames writes into a bundle what its results do not name.
+// keepNames writes the losses that the results do not name into a file of the bundle.
 func (r *Result) keepNames(w *store.Writer) error {
 	if r.LossesNamed == 0 {
 		return nil
@@ -48,7 +48,7 @@ func (r *Result) keepNames(w *store.Writer) error {
 	return w.Losses(func(out io.Writer) error { return r.named.copyTo(out) })
 }
 
-// found are losses that several ends may tell of, and every round anew.
+// found holds losses that several ends may report, and each round again.
 type found struct{ lines[mover.Loss] }
 
 // uniqueAtOnce losses are told apart in one pass over all: memory does not grow with their number.

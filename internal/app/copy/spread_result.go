@@ -13,7 +13,7 @@ import (
 
 func several(n int, what string) string { return unit.Count(n, what) }
 
-// count adds what a round came to.
+// count adds the counters of a round.
 func (s *spreading) count(first bool) {
 	for _, e := range s.ends {
 		w := e.last
@@ -69,7 +69,7 @@ func (s *spreading) arrived() (whole move.Summary, failed int64) {
 	return whole, failed
 }
 
-// ended makes the result of all rounds.
+// ended makes the result from all rounds.
 func (s *spreading) ended(ctx context.Context, began time.Time, err error) (*Result, error) {
 	r := s.out
 	if serr := s.settle(); serr != nil {
@@ -125,7 +125,7 @@ func (s *spreading) ended(ctx context.Context, began time.Time, err error) (*Res
 	return r, err
 }
 
-// failure says what the failure of an end means.
+// failure says what an end's failure means for the copy.
 func (e *spreadEnd) failure() string {
 	if e.source {
 		return fmt.Sprintf("source %s failed, and what it had left was not copied: %v", e.as, e.why)

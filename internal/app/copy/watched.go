@@ -19,9 +19,9 @@ const (
 	// keptSamples is how many samples of an end are kept. When there are more, every second one
 	// is dropped and sampling continues at half the rate, so that they cover the whole copy.
 	keptSamples = 400
-	// lately is what the progress line judges.
+	// lately is how far back the progress line judges.
 	lately = 10 * time.Second
-	// shortest: less says nothing, since files open and streams start up.
+	// shortest: a shorter copy is not judged, because opening files and starting streams takes most of it.
 	shortest = 2 * time.Second
 )
 
@@ -37,13 +37,13 @@ type Limiter struct {
 	Advice         string   `json:"advice,omitempty"`
 }
 
-// watched is a copy as explain sees it: the samples of who sends and who receives.
+// watched collects the samples of both ends of a copy, which explain judges.
 type watched struct {
 	now    func() time.Time
 	began  time.Time
 	looked chan struct{} // closed once the hosts' facts are there
 
-	mu   sync.Mutex // of what follows
+	mu   sync.Mutex // guards the fields below
 	line model.Fact[unit.BitRate]
 	ends [2]watchedEnd
 	stop []func()
@@ -58,7 +58,7 @@ type watchedEnd struct {
 	recent  []model.Sample
 	first   time.Time // on the host's clock
 	offset  time.Duration
-	every   int // keeps every so manieth sample
+	every   int // keeps one sample of so many
 	seen    int
 }
 
@@ -70,7 +70,7 @@ func newWatched(now func() time.Time) *watched {
 	return w
 }
 
-// told notes how far an end is.
+// told notes the counters of an end's copy.
 func (w *watched) told(i int, c model.CopyCount) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +104,7 @@ func (w *watched) add(i int, s model.Sample) {
 	}
 }
 
-// known notes what the ends are.
+// known notes the host of an end, its facts and its address.
 func (w *watched) known(i int, host string, facts *model.Facts, peer netip.Addr) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,7 +133,7 @@ func (w *watched) verdict(whole bool) (model.Verdict, bool) {
 			in = e.samples
 		}
 		in = append([]model.Sample(nil), in...)
-		if n := len(in); n > 0 { // what was told since the last sample counts too
+		if n := len(in); n > 0 { // the counters may be newer than the last sample
 			last := e.count
 			in[n-1].Copy = &last
 		}
@@ -151,7 +151,7 @@ func (w *watched) verdict(whole bool) (model.Verdict, bool) {
 	return explain.Judge(c), true
 }
 
-// took is the time that an end's samples tell of.
+// took is the time that an end's samples cover.
 func took(e *explain.End) time.Duration {
 	if len(e.Samples) < 2 {
 		return 0
@@ -159,7 +159,7 @@ func took(e *explain.End) time.Duration {
 	return e.Samples[len(e.Samples)-1].Copy.Took - e.Samples[0].Copy.Took
 }
 
-// patience is how long the end of a copy waits for what its hosts are.
+// patience is how long a copy that has ended waits for the facts of its hosts.
 const patience = 5 * time.Second
 
 // limiter is what held the whole copy back.
@@ -191,7 +191,7 @@ func (w *watched) limiter() *Limiter {
 	return l
 }
 
-// named is a verdict's limiter in words.
+// named puts a verdict's limiter into words.
 func named(v model.Verdict) string {
 	switch {
 	case v.Limiter == model.None:
@@ -204,7 +204,7 @@ func named(v model.Verdict) string {
 	return string(v.Limiter)
 }
 
-// sampler is an agent as sampling needs it.
+// sampler is what sampling needs of an agent.
 type sampler interface {
 	FollowSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error)
 }
@@ -225,7 +225,7 @@ func (w *watched) follow(ctx context.Context, i int, a sampler, of measure.Watch
 		for ctx.Err() == nil {
 			stop, err := a.FollowSampling(ctx, of, sampledEvery, func(s model.Sample) { w.add(i, s) })
 			if err != nil {
-				return // the copy goes on without; its own counters are in the result
+				return // the copy does not need samples; the result has its own counters
 			}
 			select {
 			case <-ctx.Done():

@@ -8,8 +8,8 @@ import (
 )
 
 // Hosts are the names of the hosts of all labs that are up, as commands take them
-// (lab:client1, or lab:NAME/client1 where several labs are up), to offer them. A lab that
-// does not answer has none.
+// (lab:client1, or lab:NAME/client1 if several labs are up). Completion of arguments
+// offers them, so a lab that does not answer is left out.
 func Hosts(ctx context.Context, e app.Env) []string {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -40,11 +40,11 @@ func ReadTopology(arg string) (File, error) {
 	return f, failure.As(failure.Usage, err)
 }
 
-// UpOptions says how a lab is brought up.
+// UpOptions says how to bring a lab up.
 type UpOptions struct {
-	Name     string // empty: the topology's
+	Name     string // of the lab; empty: the topology's name
 	FullRate bool   // the paper's link rates instead of a tenth
-	Seed     uint64 // of random losses and the like
+	Seed     uint64 // for random losses and the like
 	Serve    map[string][]string
 	Kernels  []string // hosts with a kernel of their own
 	Devices  []string // hosts that are whole machines
@@ -65,7 +65,7 @@ func (o UpOptions) kinds() map[string]topology.Kind {
 type Up struct {
 	Status
 	Drawing string // of its topology, for a terminal
-	Several bool   // others are up too: commands have to name it
+	Several bool   // other labs are up too, so that commands have to name it
 }
 
 // NameError: a lab cannot be called that.
@@ -82,8 +82,8 @@ type TakenError struct{ Name string }
 // Error implements error.
 func (e *TakenError) Error() string { return "a lab named " + e.Name + " is up already" }
 
-// BringUp brings a lab up, and removes what killed ones have left. The lab goes on
-// in a process of its own until it is taken down.
+// BringUp brings a lab up, after it has removed what killed labs left. The lab runs in a
+// process of its own until it is taken down.
 func BringUp(ctx context.Context, e app.Env, p app.Progress, f File, o UpOptions) (Up, error) {
 	t, err := f.topo.WithKinds(o.kinds())
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// FramesOptions is what is wanted of a load of video.
+// FramesOptions describes a load of video.
 type FramesOptions struct {
 	FramesSpec              // of the least number of streams; its Run is drawn
 	Most       int          // streams: with more than the Spec's, the most that are sustained are found
@@ -23,7 +23,7 @@ type FramesOptions struct {
 	On         []HostName   // that record or play; none: this process does
 }
 
-// FramesResult is what a load of video came to.
+// FramesResult is the result of a load of video.
 type FramesResult struct {
 	Load      FramesLoad      `json:"load"`
 	Frames    FramesFigures   `json:"frames"`
@@ -76,8 +76,8 @@ type FramesTry struct {
 	Verdict FramesVerdict `json:"verdict"`
 }
 
-// Frames records or plays video. A load that was cut short is made as far as it has
-// figures, and comes with its error.
+// Frames records or plays video. If it is cut short, the figures so far are returned with
+// the error.
 func Frames(ctx context.Context, e app.Env, o FramesOptions, p app.Progress) (*Made, error) {
 	c, out, err := video(ctx, e, o, p, here(e, p))
 	if out == nil {
@@ -94,10 +94,10 @@ type FramesTable struct {
 	kept
 }
 
-// FramesInTurn records or plays video in each of several ways, one after the other. A row
-// that was cut short is made as far as it has runs, and comes with its error.
+// FramesInTurn records or plays video in each of several ways, one after the other. If it is
+// cut short, the rows that have runs are returned with the error.
 func FramesInTurn(ctx context.Context, e app.Env, list []FramesOptions, p app.Progress) (*Made, error) {
-	s := here(e, p) // what is busy before the first, since each is busy before the next
+	s := here(e, p) // looks at the machine's load before the first row: later it is our own
 	all := &FramesTable{Runs: []FramesResult{}}
 	var last *framesRun // its hosts are those of all
 	defer func() {
@@ -179,8 +179,8 @@ type framesRun struct {
 	*session
 	hosts *hosts // nil: this process makes them
 	line  unit.BitRate
-	// shown is what was asked for, or the largest number of streams that was
-	// sustained, or where none was the smallest that was not.
+	// shown is the run with the number of streams that was asked for; in a search the one
+	// with the most streams that were sustained, or else with the fewest that were not.
 	shown     *frames.Summary
 	spec      FramesSpec
 	took      frames.Result

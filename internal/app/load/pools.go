@@ -9,7 +9,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// PoolsResult is what two targets do to each other.
+// PoolsResult says how much two targets slow each other down.
 type PoolsResult struct {
 	Targets [2]PoolTarget       `json:"targets"`
 	Rounds  []storage.PoolRound `json:"rounds"`
@@ -27,17 +27,17 @@ type PoolTarget struct {
 	Interference storage.Interference `json:"interference"`
 }
 
-// busyHost is the share of this host's cores from which on what two targets do to
-// each other may be its doing.
+// busyHost: from this share of this host's cores on, the host itself may be why two targets
+// slow each other down.
 const busyHost = 0.8
 
-// rareChance is how often chance alone may bring what is called interference: 3
-// rounds can show it.
+// rareChance bounds how often chance alone may look like interference. Three rounds are
+// enough to get below it.
 const rareChance = 0.1
 
 // Pools makes rounds of runs on two targets, each alone and both at once, with so much
-// memory at most; 0: no limit. Rounds that were cut short are made as far as they are
-// whole, and come with their error.
+// memory at most; 0: no limit. If they are cut short, the complete rounds are returned with
+// the error.
 func Pools(ctx context.Context, e app.Env, tasks [2]Task, rounds int, memory unit.Bytes, p app.Progress) (*Made, error) {
 	s := here(e, p)
 	out := &PoolsResult{Evidence: []string{}}

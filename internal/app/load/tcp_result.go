@@ -12,7 +12,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// TCPResult is what a load of TCP came to.
+// TCPResult is the result of a load of TCP.
 type TCPResult struct {
 	Load       TCPLoad       `json:"load"`
 	Spec       TCPRan        `json:"spec"`
@@ -44,7 +44,7 @@ type TCPSecond struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// TCPRan is what was run.
+// TCPRan describes the load that ran, as its options and the hosts made it.
 type TCPRan struct {
 	Streams    int           `json:"streams"`
 	Measured   time.Duration `json:"measured_ns"`
@@ -130,14 +130,14 @@ func (r *TCPResult) place(d tcpEnds) {
 	}
 }
 
-// notSeen says what these figures lack of hosts that are not sampled.
+// notSeen says which figures are missing because a host was not sampled.
 func (r *TCPResult) notSeen(hosts []string) {
 	for _, h := range hosts {
 		r.say("%s does not run Linux: what its system counts of each connection (losses, round trip, windows), of interrupts and of other programs is not known", h)
 	}
 }
 
-// zeroCopy says what became of sends without a copy.
+// zeroCopy says how many of the sends without a copy the kernel copied all the same.
 func (r *TCPResult) zeroCopy(d tcp.Figures) {
 	switch z := d.ZeroCopy; {
 	case z == nil:
@@ -150,7 +150,7 @@ func (r *TCPResult) zeroCopy(d tcp.Figures) {
 	}
 }
 
-// searched says what the search found, and how little one try each tells.
+// searched says what the search found, and that a single try of each size is weak evidence.
 func (r *TCPResult) searched(tries []WriteTry) {
 	if len(tries) == 0 {
 		return
@@ -163,7 +163,7 @@ func (r *TCPResult) searched(tries []WriteTry) {
 	r.say("writes of %v moved most (%s; one try of %v each, so that small differences are chance)", r.Spec.Write, strings.Join(parts, ", "), tryTime)
 }
 
-// perSecond adds the directions up, as far as all of them are known.
+// perSecond adds the directions up, to the last second that is known of all of them.
 func (r *TCPResult) perSecond() {
 	n := len(r.Directions[0].PerSecond)
 	for _, d := range r.Directions {
@@ -185,7 +185,7 @@ func (r *TCPResult) cpu() {
 	counted := map[string]bool{}
 	for i, d := range r.Directions {
 		if d.Goodput <= 0 {
-			continue // nothing stands beside bytes that did not come
+			continue // without payload there is no CPU time per byte
 		}
 		part := d.Goodput / r.Load.Goodput
 		for k, e := range []End{d.Sender, d.Receiver} {

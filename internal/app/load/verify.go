@@ -15,15 +15,15 @@ import (
 	"linerate/internal/unit"
 )
 
-// VerifyOptions is what is to be verified.
+// VerifyOptions says what to verify.
 type VerifyOptions struct {
 	Path       string
-	Journal    string     // that was kept of the run; empty: none
-	Area, From unit.Bytes // that is looked at; both 0: all, or the journal's
+	Journal    string     // path of the run's journal; empty: none was kept
+	Area, From unit.Bytes // size and offset to verify; both 0: all, or what the journal covers
 	Stuck      time.Duration
 }
 
-// VerifyResult is what a target was found to hold.
+// VerifyResult says what a target holds.
 type VerifyResult struct {
 	Verify  Verified       `json:"verify"`
 	Runs    []VerifiedRun  `json:"runs"`
@@ -39,14 +39,14 @@ type Verified struct {
 	Zero    int64  `json:"zero_bytes"`
 	Wrong   int64  `json:"wrong_bytes"`
 	Unsure  int64  `json:"unsure_bytes"`
-	// Direct: read past the page cache.
+	// Direct: the target was read without the page cache.
 	Direct   bool          `json:"direct"`
 	Places   []block.Place `json:"places"`
 	More     int           `json:"more_places,omitempty"`
 	Evidence []string      `json:"evidence"`
 }
 
-// VerifiedRun is one that has written there.
+// VerifiedRun is a run that wrote to the target.
 type VerifiedRun struct {
 	Run   string    `json:"run"`
 	Bytes int64     `json:"bytes"`
@@ -63,8 +63,8 @@ type VerifyJournal struct {
 	Acknowledged int64     `json:"acknowledged_bytes"`
 }
 
-// Verify compares what a target holds with what loads wrote there. What was found comes
-// with an error where there was nothing to judge, or something is wrong.
+// Verify compares what a target holds with what loads wrote there. It returns the result
+// with an error if there was nothing to judge, or if something is wrong.
 func Verify(ctx context.Context, o VerifyOptions, p app.Progress) (*VerifyResult, error) {
 	j, err := readJournal(o.Journal)
 	if err != nil {
@@ -110,8 +110,8 @@ func readJournal(path string) (*block.Journal, error) {
 	return j, nil
 }
 
-// openPastCache opens a target so that it is the target that is read, and says
-// what speaks against that.
+// openPastCache opens a target for reads without the page cache. If that is not possible it
+// says why reads may come from the cache.
 func openPastCache(ctx context.Context, s Spec) (t *block.Target, opened Spec, doubt string, err error) {
 	t, opened, err = storage.Open(ctx, s, "")
 	if !errors.Is(err, block.ErrNoDirect) {
@@ -135,7 +135,7 @@ func (r *VerifyResult) say(format string, args ...any) {
 	r.Verify.Evidence = append(r.Verify.Evidence, fmt.Sprintf(format, args...))
 }
 
-// verified is what was found, and what that leaves open.
+// verified puts the result together, with what it does not prove.
 func verified(v block.Verdict, s Spec, file string, j *block.Journal) VerifyResult {
 	out := VerifyResult{Runs: []VerifiedRun{}, Verify: Verified{Target: s.Path, From: int64(s.From), Checked: v.Checked, Proven: v.Proven, Zero: v.Zero,
 		Wrong: v.Wrong, Unsure: v.Unsure, Direct: s.Direct, Places: v.Places, More: v.More, Evidence: []string{}}}
@@ -162,7 +162,7 @@ func verified(v block.Verdict, s Spec, file string, j *block.Journal) VerifyResu
 	return out
 }
 
-// verdict is an error unless all that was found is as runs wrote it.
+// verdict returns an error unless everything is as runs wrote it.
 func (r *VerifyResult) verdict() error {
 	v := r.Verify
 	if r.Journal == nil && v.Proven == 0 {

@@ -1,6 +1,6 @@
 // Package roles is the table of the process roles in which linerate starts itself: those on hosts,
-// which role has, and the processes of labs. They are not for users, so that they are no commands
-// and have no help. What a role does is the business of its room: here is only its name.
+// from package host/role, and the processes of labs. Users do not start them, so they are no commands
+// and have no help. This package has only their names; what a role does is in the room that it names.
 package roles
 
 import (
@@ -24,14 +24,14 @@ import (
 	"linerate/internal/lab/uml"
 )
 
-// environment is what a role may use of its process.
+// environment is what a role takes from its process.
 type environment struct {
 	app.Env
 	in       io.Reader
 	out, err io.Writer
 }
 
-// Version is that of the program that runs.
+// Version is the version of this program.
 func Version() role.Version { return role.VersionOfThis() }
 
 // Nameless tells whether args are the role of the first process of a lab host: that has no
@@ -92,7 +92,7 @@ func isCommand(args []string, stdin io.Reader) bool {
 	return err == nil && i.Mode()&os.ModeCharDevice != 0
 }
 
-// outcome prints err and is the exit code.
+// outcome prints err and returns the exit code.
 func outcome(env *environment, role string, err error) int {
 	if err != nil {
 		fmt.Fprintf(env.err, "linerate %s: %v\n", role, err)
@@ -101,7 +101,7 @@ func outcome(env *environment, role string, err error) int {
 	return 0
 }
 
-// keepRole holds a lab, in a user namespace where that is needed.
+// keepRole runs the keeper of a lab, in a user namespace if it needs one.
 func keepRole(ctx context.Context, env *environment) int {
 	need, err := lab.NeedUserNS()
 	if err == nil && need {

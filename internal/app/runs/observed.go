@@ -19,7 +19,7 @@ type Observed struct {
 	P          float64       `json:"p"`
 	Pairs      int           `json:"pairs"`
 	Block      time.Duration `json:"block"`  // how long each is
-	Memory     time.Duration `json:"memory"` // what counts as one independent value
+	Memory     time.Duration `json:"memory"` // values nearer to each other than this are not independent
 	Conclusion string        `json:"conclusion"`
 	Why        string        `json:"why,omitempty"` // there is no interval
 }
@@ -32,7 +32,7 @@ type Earlier struct {
 	Observed
 }
 
-// Differs tells whether the two stretches are told apart.
+// Differs tells whether the rates of the two stretches differ by more than chance.
 func (o Observed) Differs() bool {
 	return o.Conclusion == study.ObservedHigher || o.Conclusion == study.ObservedLower
 }
@@ -103,7 +103,7 @@ type moved struct {
 	study.Slot
 }
 
-// mostSlots is how many records a stretch is read in: two days of the finest.
+// mostSlots bounds the records of a stretch: two days of the finest.
 const mostSlots = 20000
 
 // moving reads the stretch again in its finest records, an hour or more at a time, since of

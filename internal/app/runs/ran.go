@@ -8,7 +8,7 @@ import (
 	"linerate/internal/watch"
 )
 
-// Since lists the runs that were kept since a time, newest first. Earlier ones are not read.
+// Since lists the runs since a time, newest first. It does not read earlier ones.
 func Since(e app.Env, from time.Time) ([]Summary, error) {
 	root, err := store.DataDir(e.Getenv)
 	if err != nil {
@@ -17,7 +17,7 @@ func Since(e app.Env, from time.Time) ([]Summary, error) {
 	return store.ListSince(root, from)
 }
 
-// LastLadder is what the runs of a list, newest first, last measured of the rungs of a path.
+// LastLadder returns the newest measurement of each rung of a path, from a list of runs, newest first.
 func LastLadder(list []Summary, of store.Place) Climbed { return store.LastLadder(list, of) }
 
 // PlaceOf is the path of a picture, as LastLadder finds it.

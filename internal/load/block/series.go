@@ -37,8 +37,8 @@ func (t *Second) merge(s Second) {
 	t.SumLatency += s.SumLatency
 }
 
-// Change is where a run became another one: a cache that was full, credits that
-// were used up.
+// Change is where the rate of a run changed for good: a cache was full, or credits were
+// used up.
 type Change struct {
 	Kind  Kind       `json:"kind"`
 	At    int        `json:"at_s"`        // whole seconds of the measured part before it

@@ -75,7 +75,7 @@ type Summary struct {
 	Steady *Settled `json:"steady,omitempty"`
 	// Memory is what the generator and its page cache were held to; nil: to nothing.
 	Memory *Memory `json:"memory,omitempty"`
-	// Change is where the run became another one; nil: it did not.
+	// Change is where the rate changed for good during the run; nil: it did not.
 	Change   *Change  `json:"change,omitempty"`
 	Failed   int64    `json:"failed"`
 	Failures []string `json:"failures,omitempty"`

@@ -31,7 +31,7 @@ func (f *fioFile) runs(o FioOptions) (FioJobs, error) {
 	return out, f.place(&out, o)
 }
 
-// place says where files are made: nowhere, when every job has a target that exists.
+// place says where files are made; empty if every job has a target that exists.
 func (f *fioFile) place(out *FioJobs, o FioOptions) error {
 	exist := 0
 	for _, s := range f.jobs {
@@ -53,7 +53,7 @@ func (f *fioFile) place(out *FioJobs, o FioOptions) error {
 	return nil
 }
 
-// exists: the section's file is there, and is not made.
+// exists tells that the section's file is there, so that none is made.
 func (s fioSection) exists(o FioOptions) bool {
 	return !o.InDir && (o.Map[s.file] != "" || filepath.IsAbs(s.file))
 }
@@ -101,7 +101,7 @@ func fioGroup(group []fioSection, o FioOptions) (Job, error) {
 	return j, twice(j, first.line)
 }
 
-// twice refuses a file that two jobs would use at once without knowing of each other.
+// twice refuses a file that two jobs would use at once: neither would allow for the other's requests.
 func twice(j Job, line int) error {
 	seen := map[string]bool{}
 	for _, t := range j.Targets {
@@ -113,7 +113,7 @@ func twice(j Job, line int) error {
 	return nil
 }
 
-// differs names in what two jobs of a group are not alike; empty: in nothing.
+// differs names the option in which two jobs of a group differ; empty: they are alike.
 func differs(a, b Job) string {
 	as, bs := a.Shape, b.Shape
 	switch {

@@ -35,7 +35,7 @@ type Line struct {
 	XUnit, YUnit string
 	Series       []Series
 	Marks        []Mark
-	// Cuts are vertical lines where the course became another one.
+	// Turns are vertical lines at the moments at which the curve changed for good.
 	Turns []Turn
 	// Shade greys the span from the first x to this one (a warm-up); 0: none.
 	Shade float64

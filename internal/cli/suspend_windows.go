@@ -1,6 +1,10 @@
 package cli
 
-import "linerate/internal/report/document"
+import "os"
 
-// onSuspend does nothing: Windows does not stop programs.
-func onSuspend(*document.Live) (end func()) { return func() {} }
+// onStop delivers nothing: Windows does not stop programs.
+func onStop() (stops <-chan os.Signal, end func()) { return nil, func() {} }
+
+func stopAll() error { return nil }
+
+func stopSelf() {}

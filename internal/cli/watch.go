@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -96,23 +97,23 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 	if err != nil {
 		return err
 	}
+	ctx, quit := context.WithCancel(ctx)
 	v := newView(env, o.once, o.replay == "")
-	if v.screen != nil {
-		defer onSuspend(v.screen)()
-	}
+	v.quit, v.done = quit, ctx.Done()
+	defer func() { _ = v.end() }() // after a panic, too
 	if o.replay != "" {
 		err = watch.Replay(ctx, env.Env, watch.ReplayOptions{Ref: o.replay, LineRate: w.LineRate, Window: o.window, Speed: o.speed, Show: v.show})
+		if err == nil && v.screen != nil {
+			v.screen.stay()
+		}
 	} else {
 		w.Show = v.show
 		err = watch.Live(ctx, env.Env, w, p)
 	}
-	if e := v.end(); err == nil {
-		err = e
-	}
 	if errors.Is(err, errSeen) || ctx.Err() != nil { // Ctrl-C is how a view ends
-		return nil
+		err = nil
 	}
-	return err
+	return cmp.Or(err, v.end())
 }
 
 // live is what to watch, but for a recorded run.

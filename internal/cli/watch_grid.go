@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,19 +22,44 @@ const (
 // gridSection lists several paths, those first that want to be looked at: each with its share of the
 // ceiling as a bar, and with a sign and words for what is shown.
 func gridSection(all []watch.Picture) document.Section {
-	s := document.Section{Title: "Paths"}
-	s.Add(document.Block{Text: tally(all)})
-	order := slices.Clone(all)
-	slices.SortStableFunc(order, func(a, b watch.Picture) int { return cmp.Compare(urgency(a), urgency(b)) })
 	var rungs []document.Rung
-	for _, p := range order[:min(len(order), mostTiles)] {
+	for _, p := range byUrgency(all)[:min(len(all), mostTiles)] {
 		rungs = append(rungs, tile(p))
 	}
-	s.Add(document.Block{Rungs: rungs})
+	s := grid(all, rungs)
 	if more := len(all) - mostTiles; more > 0 {
 		s.Add(document.Block{Note: "and " + unit.Count(more, "path") + " more"})
 	}
 	return s
+}
+
+// keyedGrid is all of a grid on a terminal with keys: the first paths with the digit that opens each,
+// and the chosen one marked.
+func keyedGrid(all []watch.Picture, chosen string) document.Section {
+	var rungs []document.Rung
+	for i, p := range byUrgency(all) {
+		digit := " "
+		if i < 9 {
+			digit = strconv.Itoa(i + 1)
+		}
+		t := tile(p)
+		t.Name, t.Chosen = document.Shortened(digit+" "+p.Path, mostName), p.Path == chosen
+		rungs = append(rungs, t)
+	}
+	return grid(all, rungs)
+}
+
+func grid(all []watch.Picture, rungs []document.Rung) document.Section {
+	s := document.Section{Title: "Paths"}
+	s.Add(document.Block{Text: tally(all)}, document.Block{Rungs: rungs})
+	return s
+}
+
+// byUrgency are the paths with those first that want to be looked at.
+func byUrgency(all []watch.Picture) []watch.Picture {
+	order := slices.Clone(all)
+	slices.SortStableFunc(order, func(a, b watch.Picture) int { return cmp.Compare(urgency(a), urgency(b)) })
+	return order
 }
 
 // Kinds of paths, as the page's buttons have them.

@@ -14,21 +14,10 @@ import (
 // lately.
 func watchPage(all []watch.Picture, under map[string]beneath, changes []string) document.Document {
 	var d document.Document
-	seen := map[string]bool{}
 	if len(all) > 1 {
 		d.Sections = append(d.Sections, gridSection(all))
 	}
-	for _, p := range all {
-		d.Sections = append(d.Sections, pathSection(p, under[p.Path]))
-	}
-	for _, p := range all {
-		for _, h := range p.Hosts {
-			if !seen[h.Name] {
-				seen[h.Name] = true
-				d.Sections = append(d.Sections, hostSection(h))
-			}
-		}
-	}
+	d.Sections = append(d.Sections, pathSections(all, under)...)
 	if len(changes) > 0 {
 		d.Add("What changed", document.List("", changes...))
 	}
@@ -36,6 +25,23 @@ func watchPage(all []watch.Picture, under map[string]beneath, changes []string) 
 		d = saying(noPath)
 	}
 	return d
+}
+
+// pathSections are paths, and beneath them their hosts, each once.
+func pathSections(all []watch.Picture, under map[string]beneath) (out []document.Section) {
+	seen := map[string]bool{}
+	for _, p := range all {
+		out = append(out, pathSection(p, under[p.Path]))
+	}
+	for _, p := range all {
+		for _, h := range p.Hosts {
+			if !seen[h.Name] {
+				seen[h.Name] = true
+				out = append(out, hostSection(h))
+			}
+		}
+	}
+	return out
 }
 
 func pathSection(p watch.Picture, under beneath) document.Section {

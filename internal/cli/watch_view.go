@@ -16,8 +16,11 @@ import (
 type view struct {
 	env    *environment
 	once   bool
-	screen *document.Live // nil: stdout is no terminal, or one picture is wanted
-	trail  watch.Trail    // of the paths that have a timeline
+	drawn  bool      // on a terminal, in place
+	screen *onScreen // nil: there is no picture yet, or it is not drawn
+	quit   func()    // ends the view, which closes done
+	done   <-chan struct{}
+	trail  watch.Trail
 	lately []happening
 
 	live   bool           // the present is shown: kept runs are looked for
@@ -44,14 +47,8 @@ type happening struct {
 }
 
 func newView(env *environment, once, live bool) *view {
-	v := &view{env: env, once: once, live: live}
-	if on, _, _ := terminalSize(env.out.Stream()); on && !once && !env.json {
-		v.screen = env.out.Live()
-		if live {
-			v.screen.More = "; --once prints all"
-		}
-	}
-	return v
+	on, _ := isTerminal(env.out.Stream())
+	return &view{env: env, once: once, live: live, drawn: on && env.Getenv("TERM") != "dumb" && !once && !env.json}
 }
 
 const (
@@ -61,9 +58,13 @@ const (
 )
 
 func (v *view) show(all []watch.Picture) error {
-	fresh := happened(all)
-	v.lately = append(v.lately, fresh...)
-	v.lately = v.lately[max(0, len(v.lately)-mostEvents):]
+	if v.drawn && v.screen == nil {
+		v.open()
+	}
+	if v.screen != nil {
+		return v.screen.show(all)
+	}
+	fresh := v.note(all)
 	if len(all) == 0 {
 		return v.nothing()
 	}
@@ -80,6 +81,14 @@ func (v *view) show(all []watch.Picture) error {
 	return nil
 }
 
+// note remembers what changed with the pictures of one moment.
+func (v *view) note(all []watch.Picture) (fresh []happening) {
+	fresh = happened(all)
+	v.lately = append(v.lately, fresh...)
+	v.lately = v.lately[max(0, len(v.lately)-mostEvents):]
+	return fresh
+}
+
 // noPath says why there is nothing to show; noneFor is for how long that may only be the beginning.
 const (
 	noPath  = "no two of these hosts have a connection to each other; a path appears as soon as two have"
@@ -94,8 +103,6 @@ func (v *view) nothing() error {
 	}
 	long := now.Sub(v.none) >= noneFor
 	switch {
-	case v.screen != nil:
-		return v.print(nil, nil)
 	case v.once && long:
 		return failure.Of(failure.Nothing, "watch --once: no two of these hosts have a connection to each other")
 	case v.once || v.env.json || !long || v.told:
@@ -164,11 +171,10 @@ func (v *view) print(all []watch.Picture, fresh []happening) error {
 			}
 		}
 		return nil
-	case v.screen != nil:
-		_, width, height := terminalSize(v.env.out.Stream())
-		return v.screen.Draw(watchPage(all, v.beneath(all, width), v.listed()), v.env.color, width, height)
 	case v.once:
-		return printDocument(v.env, watchPage(all, v.beneath(all, v.env.width), v.listed()))
+		some := all[:min(len(all), mostTimelines)]
+		v.follow(some)
+		return printDocument(v.env, watchPage(all, v.beneath(some, v.env.width), v.listed()))
 	}
 	for _, h := range fresh {
 		if err := printDocument(v.env, saying(h.line)); err != nil {
@@ -178,13 +184,16 @@ func (v *view) print(all []watch.Picture, fresh []happening) error {
 	return nil
 }
 
-// beneath is what stands beneath the first paths, by their names.
-func (v *view) beneath(all []watch.Picture, width int) map[string]beneath {
-	all = all[:min(len(all), mostTimelines)]
-	v.trail.Add(all)
+// follow remembers what was shown of paths, and sees which runs were kept.
+func (v *view) follow(some []watch.Picture) {
+	v.trail.Add(some)
 	v.seeRuns()
+}
+
+// beneath is what stands beneath paths that are followed, by their names.
+func (v *view) beneath(some []watch.Picture, width int) map[string]beneath {
 	out := map[string]beneath{}
-	for _, p := range all {
+	for _, p := range some {
 		s := v.trail.Strip(p.Path, min(width, 120)-stripMargin)
 		s.Marks = append(s.Marks, runs.Marks(v.fresh, s.From, s.To())...)
 		b := beneath{lately: s}
@@ -224,11 +233,4 @@ func (v *view) listed() (lines []string) {
 		lines = append(lines, "kept runs are not shown: "+failure.FirstLine(v.unread))
 	}
 	return lines
-}
-
-func (v *view) end() error {
-	if v.screen == nil {
-		return nil
-	}
-	return v.screen.Close()
 }

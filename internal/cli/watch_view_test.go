@@ -162,7 +162,9 @@ func TestViewShowsKeptRuns(t *testing.T) {
 	v := newView(env, false, true)
 	step := func() beneath {
 		now = now.Add(time.Second)
-		return v.beneath([]watch.Picture{{At: now, Path: "a – b"}}, 80)["a – b"]
+		some := []watch.Picture{{At: now, Path: "a – b"}}
+		v.follow(some)
+		return v.beneath(some, 80)["a – b"]
 	}
 	for range 5 {
 		step()

@@ -115,6 +115,7 @@ type Rung struct {
 	Method                       string // how it was measured
 	Notes                        []string
 	Why, Show                    string
+	Chosen                       bool // of a list in a Live: that which Enter opens
 }
 
 // Card is one thing to do or to know: a finding, a change. Class is high,

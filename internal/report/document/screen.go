@@ -48,8 +48,42 @@ func (s *Screen) Printf(format string, args ...any) error {
 
 // Rewind takes the cursor back to the start of a terminal's line and clears the line.
 func (s *Screen) Rewind() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	_, err := io.WriteString(s.to, "\r\x1b[K")
 	return err
+}
+
+// mostHeld is how much a screen keeps back, the newest of it.
+const mostHeld = 64 << 10
+
+// Hold keeps back what is written, while a Live has the same terminal. The returned function writes it;
+// that fails when the stream does.
+func (s *Screen) Hold() (release func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to, held := s.to, &newest{}
+	s.to = held
+	return func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.to = to
+		if _, err := to.Write(held.kept); err != nil {
+			return fmt.Errorf("write what was kept back: %w", err)
+		}
+		return nil
+	}
+}
+
+// newest keeps the end of what is written.
+type newest struct{ kept []byte }
+
+func (n *newest) Write(b []byte) (int, error) {
+	n.kept = append(n.kept, b...)
+	if over := len(n.kept) - mostHeld; over > 0 {
+		n.kept = bytes.Clone(n.kept[over:])
+	}
+	return len(b), nil
 }
 
 // Bytes writes what is no text, such as a Parquet file. It fails when the stream does.

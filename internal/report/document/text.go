@@ -11,9 +11,10 @@ import (
 
 // Terminal codes (ECMA-48, SGR): the only ones used.
 const (
-	sgrBold  = "\x1b[1m"
-	sgrDim   = "\x1b[2m"
-	sgrReset = "\x1b[0m"
+	sgrBold    = "\x1b[1m"
+	sgrDim     = "\x1b[2m"
+	sgrReverse = "\x1b[7m"
+	sgrReset   = "\x1b[0m"
 )
 
 // barColors are the colours of how much of what is possible is reached.
@@ -250,12 +251,15 @@ func (t *terminal) ladder(rungs []Rung) {
 	for _, r := range rungs {
 		label := "  " + pad(Plain(r.Name), name) + "  "
 		margin := pad("", length(label))
+		if r.Chosen {
+			label = sgrReverse + label + sgrReset
+		}
 		switch {
 		case r.Meter == nil && r.Words != "":
 			t.put(t.style(sgrDim, label+Plain(r.Words)))
 		case r.Meter == nil: // what was not looked at, with the step that would
 			why := joined("not seen", prefixed(": ", r.Why), prefixed("; to see it: ", r.Show), bracketed(prefixed("predicted ", r.Predicted)))
-			for i, l := range wrap(why, max(t.width-length(label), 20)) {
+			for i, l := range wrap(why, max(t.width-length(margin), 20)) {
 				t.WriteString(t.style(sgrDim, []string{label, margin}[min(i, 1)]+l) + "\n")
 			}
 		case beneath:

@@ -39,7 +39,7 @@ func stopSelf() {
 // tmux that runs nothing else: there the system would not stop the program at Ctrl-Z, either.)
 func continued() bool {
 	parent := os.Getppid()
-	group, err := syscall.Getpgid(parent)
+	group, err := unix.Getpgid(parent)
 	of, failed := unix.Getsid(parent)
 	own, unknown := unix.Getsid(0)
 	switch {

@@ -40,15 +40,16 @@ type scene struct {
 
 // open takes the terminal. Where that cannot be had, changes are printed as lines.
 func (v *view) open() {
-	file, ok := v.env.out.Stream().(*os.File)
+	env := v.env
+	file, ok := env.out.Stream().(*os.File)
 	if !ok {
 		v.drawn = false
 		return
 	}
-	live, err := document.OpenLive(file, v.env.color)
+	live, err := document.OpenLive(file, env.color)
 	if err != nil {
 		v.drawn = false
-		v.env.err.Printf("linerate: changes are printed as lines: %v\n", err)
+		env.err.Printf("linerate: changes are printed as lines: %v\n", err)
 		return
 	}
 	v.screen = newOnScreen(v, live)

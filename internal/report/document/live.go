@@ -50,9 +50,12 @@ func OpenLive(out *os.File, color bool) (*Live, error) {
 // LiveOn draws on a terminal. It asks that nothing: the answer would take a round trip, or come when
 // somebody else reads.
 func LiveOn(tty tcell.Tty, color bool) (*Live, error) {
-	// What linerate prints is UTF-8 in any locale, here too.
+	// What linerate prints is UTF-8 in any locale, here too. And tcell 3.6.0, where it checks what is
+	// typed, waits without end for the rest of what is no UTF-8.
 	tcell.SetEncodingFallback(tcell.EncodingFallbackUTF8)
-	tcell.RegisterEncoding("US-ASCII", encoding.Nop)
+	for _, name := range []string{"UTF-8", "UTF8", "US-ASCII", "ASCII", "ISO646"} {
+		tcell.RegisterEncoding(name, encoding.Nop)
+	}
 	colors := tcell.OptColors(0)
 	if color {
 		colors = tcell.OptColors(8)

@@ -42,10 +42,11 @@ func continued() bool {
 	group, err := unix.Getpgid(parent)
 	of, failed := unix.Getsid(parent)
 	own, unknown := unix.Getsid(0)
+	job, unnamed := unix.Getpgid(0)
 	switch {
-	case err != nil || failed != nil || unknown != nil:
+	case err != nil || failed != nil || unknown != nil || unnamed != nil:
 		return false
-	case group == syscall.Getpgrp():
+	case group == job:
 		return of != parent
 	}
 	return of == own

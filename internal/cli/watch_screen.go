@@ -27,6 +27,7 @@ type onScreen struct {
 	opened string // the path that is shown alone; empty: all
 	top    int    // the line at which the list began, when a path was opened
 	help   bool
+	before int  // the first line of what the help covers
 	ended  bool // no more pictures come
 }
 
@@ -111,7 +112,7 @@ func (s *onScreen) run() {
 		case <-stops:
 			s.failed = s.live.Suspend(stopSelf)
 		case key := <-s.live.Keys():
-			if key == "q" || key == "Q" || key == "Ctrl-C" || key == document.HungUp {
+			if key == "Ctrl-C" || key == document.HungUp || key == "q" && !s.help {
 				return
 			}
 			s.press(key)
@@ -149,6 +150,7 @@ func (s *onScreen) press(key string) {
 	if s.help && key != document.Resized {
 		if !s.live.Scroll(key) {
 			s.help = false
+			s.live.SetTop(s.before)
 			s.draw()
 		}
 		return
@@ -157,7 +159,7 @@ func (s *onScreen) press(key string) {
 	case "p", " ":
 		s.hold()
 	case "?", "h", "F1":
-		s.help = true
+		s.help, s.before = true, s.live.Top()
 		s.live.SetTop(0)
 	case "Enter":
 		if s.opened == "" && len(s.order) > 1 {

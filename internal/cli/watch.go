@@ -42,9 +42,10 @@ the shown one after it came three times in a row. A path whose application asks 
 no more is shown as not slow. Other states are "cannot tell", idle, stale (no sample
 for three seconds) and lost (watch tries again and again).
 
-On a terminal watch redraws the picture in place until Ctrl-C; elsewhere it prints one
-line per change of state. --json prints each picture of each path as one object per
-line. --replay shows a recorded run by the same rules.`,
+On a terminal watch draws the picture in place until q: the arrows scroll, Enter opens a
+path, Esc goes back, p holds the picture, ? shows all keys. Elsewhere it prints one line
+per change of state. --json prints each picture of each path as one object per line.
+--replay shows a recorded run by the same rules.`,
 		Example: `  linerate watch
   linerate watch /mnt/nas /mnt/pool
   linerate watch --attach nas1:2049

@@ -1,43 +1,19 @@
 package document
 
-import (
-	"unicode"
+import "github.com/clipperhouse/displaywidth"
 
-	"golang.org/x/text/width"
-)
-
-// columns is how many columns of a terminal a character takes: two where it is East Asian Wide or
-// Fullwidth (Unicode Standard Annex 11), which emoji are, too; a mark that combines with the one before
-// it takes none.
-func columns(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
-// length is how many columns of a terminal a text takes.
-func length(s string) (n int) {
-	for _, r := range s {
-		n += columns(r)
-	}
-	return n
-}
+// length is how many columns of a terminal a text takes: each character with the marks that belong to it
+// two where it is East Asian Wide or Fullwidth (Unicode Standard Annex 11) or an emoji, else one. It
+// counts as the cells of a Live are counted.
+func length(s string) int { return displaywidth.String(s) }
 
 // fitting is how many bytes of a text fit into so many columns, with the marks that belong to the last
 // character; at least one character does.
 func fitting(s string, most int) int {
-	n := 0
-	for i, r := range s {
-		if n += columns(r); n > most && i > 0 {
-			return i
+	n, at := 0, 0
+	for each := displaywidth.StringGraphemes(s); each.Next(); at += len(each.Value()) {
+		if n += each.Width(); n > most && at > 0 {
+			return at
 		}
 	}
 	return len(s)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestLengthIsInColumns(t *testing.T) {
-	for s, want := range map[string]int{"": 0, "nas1": 4, "北京": 4, "サーバ": 6, "e\u0301": 1, "🚀": 2, "⚡x": 3, "ｎ": 2, "é–→█": 4, "서울": 4, "☺": 1} {
+	for s, want := range map[string]int{"": 0, "nas1": 4, "北京": 4, "サーバ": 6, "e\u0301": 1, "🚀": 2, "⚡x": 3, "ｎ": 2, "é–→█": 4, "서울": 4, "☺": 1, "☺\ufe0f": 2, "🇩🇪": 2, "👍🏽": 2} {
 		if got := length(s); got != want {
 			t.Errorf("%q takes %d columns, want %d", s, got, want)
 		}

@@ -127,6 +127,9 @@ func (s *onScreen) run() {
 func (s *onScreen) take(all []watch.Picture) {
 	s.note(all)
 	s.last.at, s.last.all = s.env.Now(), all
+	if len(all) > 0 {
+		s.last.at = all[0].At // of a recording, too
+	}
 	s.follow(s.followed())
 	s.draw()
 }
@@ -145,20 +148,21 @@ func place(all []watch.Picture, path string) int {
 	return slices.IndexFunc(all, func(p watch.Picture) bool { return p.Path == path })
 }
 
-// press does what a key is for.
+// press does what a key is for. While the keys are shown any of them leaves that, but those that scroll.
 func (s *onScreen) press(key string) {
+	if s.live.Scroll(key) {
+		return
+	}
 	if s.help && key != document.Resized {
-		if !s.live.Scroll(key) {
-			s.help = false
-			s.live.SetTop(s.before)
-			s.draw()
-		}
+		s.help = false
+		s.live.SetTop(s.before)
+		s.draw()
 		return
 	}
 	switch key {
 	case "p", " ":
 		s.hold()
-	case "?", "h", "F1":
+	case "?":
 		s.help, s.before = true, s.live.Top()
 		s.live.SetTop(0)
 	case "Enter":
@@ -181,11 +185,7 @@ func (s *onScreen) press(key string) {
 	case "Ctrl-Z":
 		s.failed = stopAll()
 		return
-	case document.Resized:
 	default:
-		if s.live.Scroll(key) {
-			return
-		}
 		if n := int(key[0] - '1'); len(key) == 1 && n < 9 && n < len(s.order) && len(s.order) > 1 {
 			s.look(s.order[n])
 		}

@@ -94,7 +94,7 @@ func (k *keyed) types(keys string) { k.term.SendRaw([]byte(keys)) }
 
 func pathNamed(name string, n watch.Named) watch.Picture {
 	p := pathIn(n, 0.5)
-	p.Path = name
+	p.Path, p.At = name, time.Date(2026, 11, 26, 12, 0, 1, 0, time.Local)
 	return p
 }
 

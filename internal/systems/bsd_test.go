@@ -268,3 +268,49 @@ func TestWhatIsiPrintsOtherwiseIsTold(t *testing.T) {
 		}
 	}
 }
+
+// What isi_sysctl_cluster prints is published nowhere. The lines that sysctl would print are taken, also with
+// a node's name before them; of all else nothing is, and it is told, as is what contradicts sysctl.
+func TestOtherNodesOfOneFSAreReadOrTold(t *testing.T) {
+	const streaming = "onefs.sysctl.efs.bam.fnprefetch.enable_streaming"
+	for form, want := range map[string]struct {
+		told   string
+		values map[string]string // by node
+	}{
+		"named":  {"", map[string]string{"isilon-1": "1", "isilon-2": "0"}},
+		"equals": {"", map[string]string{"cluster": "1"}},
+		"table":  {`the line "Node Value" was not understood`, nil},
+		"down":   {`the line "isilon-2: unreachable" was not understood`, nil},
+		"twice":  {"two lines of cluster", nil},
+		"mixed":  {"some of its lines name a node", nil},
+		"stale":  {"it has 77 for this node, and sysctl has 1", nil},
+	} {
+		f := readAs(t, "onefs", askFor(t, "onefs", []string{"sh"}, fake.Set+"=cluster:form="+form+";efs.bam.fnprefetch.enable_streaming=1"))
+		got := map[string]string{}
+		for id, v := range f.Settings {
+			if node, ok := strings.CutPrefix(id, streaming+"@"); ok {
+				got[node] = v.Or("?")
+			}
+		}
+		told := slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return want.told != "" && strings.Contains(b.How, want.told) })
+		if fmt.Sprint(got) != fmt.Sprint(want.values) || told != (want.told != "") || f.Settings[streaming] != model.Known("1") {
+			t.Errorf("%s: %v, want %v; not seen %+v", form, got, want.values, f.CouldNotSee)
+		}
+	}
+}
+
+// A node without the program, or whose program prints nothing and reports success, tells it once.
+func TestAClusterThatDoesNotAnswerIsToldOnce(t *testing.T) {
+	for how, want := range map[string]string{"missing": "no such program", "empty": "no answer", "denied": "Permission denied"} {
+		f := readAs(t, "onefs", askFor(t, "onefs", []string{"sh"}, fake.How+"="+how+":isi_sysctl_cluster"))
+		told := 0
+		for _, b := range f.CouldNotSee {
+			if strings.Contains(b.What, "isi_sysctl_cluster") && strings.Contains(b.How, want) {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("%s: told %d times: %+v", how, told, f.CouldNotSee)
+		}
+	}
+}

@@ -76,6 +76,12 @@ func TestOneFSOverSSH(t *testing.T) {
 	t.Parallel()
 	h := foreignHostOf(t, "onefs", "", "", ":")
 	hasAll(t, h.ran(t, 0, "check", "isilon"), "names are from a paper", "never on a real cluster", "v9.5.0.0, 16 CPUs, 10gige-1 10 Gbit/s MTU 1500")
+	recorded := t.TempDir() + "/recorded"
+	h.ran(t, 0, "check", "isilon", "--snapshot", recorded)
+	if text, err := os.ReadFile(recorded + "/onefs-host.frames"); err != nil || strings.Contains(string(text), "isilon") || !strings.Contains(string(text), "host-2: efs.bam.fnprefetch.enable_streaming: 0") {
+		t.Errorf("%v: %s", err, text)
+	}
+	hasAll(t, h.ran(t, 0, "check", "--from", recorded, "--json"), `"onefs.sysctl.efs.bam.fnprefetch.enable_streaming@host-2"`)
 	all := sets("onefs.sysctl.efs.bam.fnprefetch.enable_streaming=1", "onefs.file.access_pattern@/ifs/data=streaming", "onefs.network.mtu@groupnet0.subnet0=9000", "onefs.network.aggregation@groupnet0.subnet0.pool0=lacp")
 	hasAll(t, h.ran(t, 0, append([]string{"tune", "script", "isilon"}, all...)...), `sysctl efs.bam.fnprefetch.enable_streaming="$value"`, "isi set -l", "from='concurrency'; to='streaming'")
 	hasAll(t, h.ran(t, 2, append([]string{"tune", "apply", "isilon"}, all...)...), "from a paper, not verified, and linerate does not run them")

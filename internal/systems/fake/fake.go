@@ -35,7 +35,7 @@ const (
 func Names() []string {
 	return []string{
 		"uname", "id", "psrinfo", "prtconf", "kstat", "dladm", "ipadm", "sharectl", "zfs", "cat", "at", "stmfadm",
-		"sysctl", "ifconfig", "netstat", "nfsstat", "pgrep", "networksetup", "launchctl", "nettop", "sw_vers", "smbutil", "isi", "mount",
+		"sysctl", "ifconfig", "netstat", "nfsstat", "pgrep", "networksetup", "launchctl", "nettop", "sw_vers", "smbutil", "isi", "isi_sysctl_cluster", "mount",
 	}
 }
 

@@ -47,8 +47,11 @@ func (h host) onefs(name string, args []string) (string, int) {
 			return said, code
 		}
 	}
-	if name == "sysctl" {
+	switch name {
+	case "sysctl":
 		return h.sysctl(onefsOIDs(), "bdehiNnoqTtWx", args)
+	case "isi_sysctl_cluster":
+		return h.cluster(line)
 	}
 	return exactly(name, args, map[string]string{
 		"uname -s": "Isilon OneFS\n", "uname -m": "amd64\n", "uname -n": "isilon-1\n", "uname -r": "v9.5.0.0\n", "id -u": "0\n",
@@ -60,4 +63,29 @@ func (h host) onefs(name string, args []string) (string, int) {
 		"isi network subnets view groupnet0.subnet0":     "              ID: groupnet0.subnet0\n             MTU: " + h.value("tank:mtu", "1500") + "\n",
 		"isi network pools view groupnet0.subnet0.pool0": "              ID: groupnet0.subnet0.pool0\nAggregation Mode: " + h.value("tank:mode", "failover") + "\n",
 	})
+}
+
+// cluster is isi_sysctl_cluster, whose real output nobody has published: lines as sysctl's, of this node and
+// of another that nobody changed. The setting "cluster:form" has it print others.
+func (h host) cluster(name string) (string, int) {
+	o, ok := onefsOIDs()[name]
+	if !ok {
+		return "isi_sysctl_cluster: unknown oid '" + name + "'\n", 1
+	}
+	here := h.value(name, o.fresh)
+	switch h.value("cluster:form", "named") {
+	case "equals":
+		return name + "=" + here + "\n", 0
+	case "table":
+		return "Node Value\n1    " + here + "\n", 0
+	case "down":
+		return "isilon-1: " + name + ": " + here + "\nisilon-2: unreachable\n", 0
+	case "twice":
+		return name + ": " + here + "\n" + name + ": " + o.fresh + "\n", 0
+	case "mixed":
+		return "isilon-1: " + name + ": " + here + "\n" + name + ": " + o.fresh + "\n", 0
+	case "stale":
+		return "isilon-1: " + name + ": 77\nisilon-2: " + name + ": " + o.fresh + "\n", 0
+	}
+	return "isilon-1: " + name + ": " + here + "\nisilon-2: " + name + ": " + o.fresh + "\n", 0
 }

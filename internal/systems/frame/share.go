@@ -14,6 +14,7 @@ import (
 var private = []string{"mounts", "nfs", "nfsmounts", "smb", "exports", "nsmb"}
 
 var (
+	ofCluster = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]*)-[0-9]+$`)
 	macs      = regexp.MustCompile(`\b[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}\b`)
 	addresses = regexp.MustCompile(`[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*|\b[0-9]{1,3}(\.[0-9]{1,3}){3}\b`)
 	numbers   = regexp.MustCompile(`\b(0x)?[0-9a-fA-F]{32,}\b|\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b`)
@@ -30,6 +31,7 @@ func Share(answer []byte) ([]byte, error) {
 	}
 	h := hiding{map[string]string{}}
 	host := strings.TrimSpace(frames["nodename"].Text)
+	short, _, _ := strings.Cut(host, ".")
 	var out strings.Builder
 	out.WriteString(first + "\n")
 	n := 0
@@ -38,10 +40,11 @@ func Share(answer []byte) ([]byte, error) {
 			continue
 		}
 		text := frames[name].Text
+		text = otherNodes(text, short)
 		if host != "" {
 			text = strings.ReplaceAll(text, host, "host")
 		}
-		if short, _, dotted := strings.Cut(host, "."); dotted && len(short) > 2 {
+		if short != host && len(short) > 2 {
 			text = regexp.MustCompile(`\b`+regexp.QuoteMeta(short)+`\b`).ReplaceAllString(text, "host")
 		}
 		text = macs.ReplaceAllStringFunc(text, func(s string) string { return h.as("02:00:00:00:00:%02x", s) })
@@ -52,6 +55,20 @@ func Share(answer []byte) ([]byte, error) {
 	}
 	fmt.Fprintf(&out, "%s%d\n", last, n)
 	return []byte(out.String()), nil
+}
+
+// otherNodes hides the names of a cluster's other nodes, which differ from this one's by their number.
+func otherNodes(text, host string) string {
+	node := ofCluster.FindStringSubmatch(host)
+	if node == nil {
+		return text
+	}
+	return regexp.MustCompile(`\b`+regexp.QuoteMeta(node[1])+`-[0-9]+\b`).ReplaceAllStringFunc(text, func(s string) string {
+		if s == host {
+			return s
+		}
+		return "host" + strings.TrimPrefix(s, node[1])
+	})
 }
 
 // hiding has what each thing became.

@@ -43,3 +43,15 @@ func TestAShareableAnswerNamesNobody(t *testing.T) {
 		t.Error("an answer that is cut off is shared")
 	}
 }
+
+// The nodes of a cluster are CLUSTER-1, CLUSTER-2 and so on: one tells the names of all.
+func TestAShareableAnswerNamesNoOtherNode(t *testing.T) {
+	lines := "acme-1: x: 1\nacme-2: x: 0\nacme-12: x: 0"
+	got, err := Share(fmt.Appendf(nil, "linerate-frames 1\nbegin nodename 0 6\nacme-1\nbegin cluster:x 0 %d\n%s\nlinerate-frames end 2\n", len(lines), lines))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(got); strings.Contains(s, "acme") || !strings.Contains(s, "host: x: 1\nhost-2: x: 0\nhost-12: x: 0") {
+		t.Errorf("%s", s)
+	}
+}

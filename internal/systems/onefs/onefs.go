@@ -1,4 +1,5 @@
-// Package onefs reads a node of Isilon OneFS, which is made of FreeBSD: its sysctls and interfaces.
+// Package onefs reads a node of Isilon OneFS, which is made of FreeBSD: its sysctls and interfaces, and
+// what it tells of the cluster.
 // No binary ever goes there. It is pure: the script that it sends is fixed, and it judges texts. It
 // refuses to guess: a line that it does not understand is told.
 package onefs
@@ -29,7 +30,7 @@ func (System) Script() string { return frame.Shell(script) }
 
 // Tried implements systems.System.
 func (System) Tried() string {
-	return "names are from a paper, commands were tried against an imitation only, never on a real cluster, and only this node is read"
+	return "names are from a paper, commands were tried against an imitation only, never on a real cluster, and what isi_sysctl_cluster prints of the other nodes is shown by no public source"
 }
 
 // Facts implements systems.System.
@@ -37,7 +38,9 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r := bsd.Start("onefs", frames)
 	r.Host(r.Sysctls("host"), "hw.physmem")
 	r.F.BootID = "kern.boottime " + r.One("boottime")
-	r.Settings(r.Sysctls("values"), bsd.Asked(script))
+	here := r.Sysctls("values")
+	r.Settings(here, bsd.Asked(script))
+	cluster(r, here, bsd.Asked(script))
 	r.Links()
 	network(r)
 	pattern(r)

@@ -6,6 +6,7 @@ look uid id -u
 look host sysctl -i -e hw.ncpu hw.physmem kern.ostype
 look boottime sysctl -n kern.boottime
 look values sysctl -i -e $names
+for one in $names; do look "cluster:$one" isi_sysctl_cluster "$one"; done
 look links ifconfig -a
 look subnets isi network subnets list --format json
 look pools isi network pools list --format json

@@ -35,7 +35,6 @@ func onLinux() []linuxOnly {
 		{"copy", "what keeps a copy inside its tree is built for Linux alone", "start it on a Linux host that has both sides mounted: linerate copy SRC DST", nil},
 		{"study run", "its runs are judged by what the kernels of its hosts count, which linerate reads on Linux alone", "start it on a Linux host: linerate study run FILE; what it found can be shown here: linerate study show RUN", nil},
 		{"study resume", "its runs are judged by what the kernels of its hosts count, which linerate reads on Linux alone", "start it on the Linux host where the study began", nil},
-		{"guide audit", "it reads the files in which a Linux host keeps its settings", "start it on a Linux host: linerate guide audit HOST; here it takes a tree of files or a recording: linerate guide audit --root DIR; what this host is set to, linerate check shows and judges by the same guide", []string{"root", "from"}},
 		{"profile save", "it reads the settings of a profile, which are of Linux", "start it on a Linux host: linerate profile save NAME HOST", nil},
 		{"lab up", lab, there, nil},
 		{"lab down", lab, there, nil},

@@ -29,12 +29,16 @@ it, whether the advice behind it still holds, whether the value is in force now,
 and which value would apply without the line. It changes nothing. It lists
 settings that the guide does not know, and does not judge them.
 
+Of a host that runs another system (illumos, FreeBSD, macOS, OneFS, Windows) it
+judges the values in force there, as check reads them.
+
 HOST is this host (the default), a host that ssh reaches, or a host of the lab.
 Lines that set nothing stay on the host; no option makes it read another file.
 
 The last line that sets a value wins; audit calls the others shadowed.`,
 		Example: `  linerate guide audit                        this host
   linerate guide audit nas1                   over ssh; as root it sees more
+  linerate guide audit admin@winfiler         the values in force there
   linerate guide audit --kernel 6.18          what after an upgrade of the kernel?
   linerate guide audit --from /tmp/nas1       a recording of linerate check --snapshot DIR
   linerate guide audit --root /mnt/recorded   a tree of files, e.g. a mounted disk
@@ -113,7 +117,7 @@ func auditPage(r guide.Report) document.Document {
 			if it.Status != status {
 				continue
 			}
-			if count[status]++; status != guide.NotKnown {
+			if count[status]++; status != guide.NotKnown && !asItCame(it) {
 				d.Add("", document.Block{Card: itemCard(it)})
 			}
 		}
@@ -121,6 +125,7 @@ func auditPage(r guide.Report) document.Document {
 	if n := len(r.Items); n > 0 && count[guide.NotKnown] == n {
 		say("nothing inherited that the guide has an opinion on")
 	}
+	d.Sections = append(d.Sections, defaultsSection(r.Items))
 	d.Sections = append(d.Sections, notKnownSections(r.Items)...)
 	if r.Owners != "" {
 		say("owners of files: " + r.Owners)
@@ -134,6 +139,28 @@ func auditPage(r guide.Report) document.Document {
 		say(countStatuses(count))
 	}
 	return d
+}
+
+// asItCame tells whether a value of the running system is one that nobody need have chosen: it takes one line.
+func asItCame(it guide.Item) bool { return it.Status == guide.NoOp && it.SetBy == guide.Running }
+
+// defaultsSection lists such values.
+func defaultsSection(items []guide.Item) document.Section {
+	list := document.Section{Title: "at their defaults, or of no effect"}
+	for _, it := range items {
+		if asItCame(it) {
+			list.Add(document.Block{Lines: []document.Line{{Text: valued(it), Note: it.Why}}})
+		}
+	}
+	return list
+}
+
+// valued is a setting with its value and its device.
+func valued(it guide.Item) string {
+	if it.Device != "" {
+		return it.Name + " = " + it.Value + " (" + it.Device + ")"
+	}
+	return it.Name + " = " + it.Value
 }
 
 // notKnownSections list what is not judged. What packages bring and the guide
@@ -152,7 +179,11 @@ func notKnownSections(items []guide.Item) []document.Section {
 			}
 			continue
 		}
-		list.Add(document.Block{Lines: []document.Line{{Text: it.Name + " = " + it.Value, Note: it.SetBy}}})
+		by := it.SetBy
+		if it.SetBy == guide.Running {
+			by = it.Why
+		}
+		list.Add(document.Block{Lines: []document.Line{{Text: valued(it), Note: by}}})
 	}
 	if lines == 0 {
 		return []document.Section{list}
@@ -162,10 +193,7 @@ func notKnownSections(items []guide.Item) []document.Section {
 }
 
 func itemCard(it guide.Item) *document.Card {
-	c := document.Card{Tag: string(it.Status), Title: it.Name + " = " + it.Value, Text: it.Why}
-	if it.Device != "" {
-		c.Title += " (" + it.Device + ")"
-	}
+	c := document.Card{Tag: string(it.Status), Title: valued(it), Text: it.Why}
 	by, running := it.SetBy, ""
 	if !it.InForce {
 		by += "; shadowed"

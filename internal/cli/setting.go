@@ -97,6 +97,7 @@ func settingPage(v appguide.Setting) (d document.Document) {
 	} else {
 		field("not verified", v.Unverified)
 	}
+	field("not read", v.NotRead)
 	field("also", strings.Join(v.Also, ", "))
 	d.Add(v.ID, document.Block{Text: v.Title})
 	d.Add("", fields)

@@ -228,14 +228,22 @@ func unknown(p placed, h model.HostFiles) opinion {
 	return opinion{NotKnown, "The guide has no entry for it, so it is not judged.", ""}
 }
 
-// opinionOn judges a value of the setting on its own system.
-func (s *Setting) opinionOn(value string, r Release) (Status, string) {
+// judgement is the entry's own on a value.
+func (s *Setting) judgement(value string, r Release) (Judgement, bool) {
 	for _, j := range s.Judge {
 		c, err1 := ParseCondition(j.When)
 		g, err2 := ParseRange(j.Kernel)
 		if err1 == nil && err2 == nil && c.Holds(value) && g.Has(r) {
-			return j.Status, j.Why
+			return j, true
 		}
+	}
+	return Judgement{}, false
+}
+
+// opinionOn judges a value of the setting on its own system.
+func (s *Setting) opinionOn(value string, r Release) (Status, string) {
+	if j, ok := s.judgement(value, r); ok {
+		return j.Status, j.Why
 	}
 	d, ok := s.DefaultOn(r)
 	if !ok {

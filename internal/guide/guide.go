@@ -38,6 +38,8 @@ type Setting struct {
 	WrongNames []string `yaml:"wrong_names" json:"wrong_names,omitempty"`
 	// Instead is the setting that serves the purpose on Linux, or at the right end.
 	Instead string `yaml:"instead" json:"instead,omitempty"`
+	// NotRead says why no host that has it shows its value; empty: some do.
+	NotRead string `yaml:"not_read" json:"not_read,omitempty"`
 	// Judge has the audit's judgements of values; the first that matches counts.
 	Judge []Judgement `yaml:"judge" json:"-"`
 }

@@ -37,7 +37,7 @@ func disagreement(id, value string, r guide.Release) []model.Finding {
 		Title: "the guide calls it " + string(status) + ": " + id, Observed: id + " = " + value,
 		Fix: why + " linerate setting " + named + " tells more", Source: strings.Join(sources, "; "),
 	}
-	written := strings.HasPrefix(id, "illumos.system.") || strings.HasPrefix(id, "illumos.driver.") || strings.Contains(id, ".boot.") || strings.Contains(id, ".loader.")
+	written := strings.HasPrefix(id, "illumos.system.") || strings.HasPrefix(id, "illumos.driver.") || strings.Contains(id, ".boot.") || strings.Contains(id, ".loader.") || id == "macos.file.sysctl_conf"
 	switch {
 	case status == guide.Harmful:
 		found.Severity = Medium

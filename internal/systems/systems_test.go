@@ -87,18 +87,21 @@ func shells(t *testing.T) [][]string {
 
 func TestIllumosIsRead(t *testing.T) {
 	for _, shell := range shells(t) {
-		f := read(t, ask(t, shell, fake.Set+"=tank/media:sync=disabled"))
+		f := read(t, ask(t, shell, fake.Set+"=tank/media:sync=disabled;slog=c1t5d0;tank:wcd=false"))
 		if f.Hostname != "omnios" || f.Kernel != "5.11 omnios-r151054-0" || f.UID != 0 || len(f.CPUs) != 1 || f.Memory.Or(0) != 64*unit.GiB {
 			t.Errorf("%v: host %q kernel %q uid %d cpus %v memory %v", shell, f.Hostname, f.Kernel, f.UID, f.CPUs, f.Memory)
 		}
 		for id, want := range map[string]model.Fact[string]{
-			"illumos.ipadm.tcp.send_buf":           model.Known("49152"),
-			"illumos.ipadm.tcp._cwnd_max":          model.Known("1048576"),
-			"illumos.sharectl.nfs.servers":         model.Known("1024"),
-			"illumos.sharectl.nfs.nfsmapid_domain": model.Unknown[string](model.Absent, "it is not set"),
-			"illumos.system.zfs.zfs_arc_max":       model.Known("0x400000000"),
-			"any.zfs.sync":                         model.Unknown[string](model.Absent, "data sets differ"),
-			"any.zfs.atime":                        model.Known("on"),
+			"illumos.ipadm.tcp.send_buf":                                model.Known("49152"),
+			"illumos.ipadm.tcp._cwnd_max":                               model.Known("1048576"),
+			"illumos.sharectl.nfs.servers":                              model.Known("1024"),
+			"illumos.sharectl.nfs.nfsmapid_domain":                      model.Unknown[string](model.Absent, "it is not set"),
+			"illumos.system.zfs.zfs_arc_max":                            model.Known("0x400000000"),
+			"any.zfs.sync":                                              model.Unknown[string](model.Absent, "data sets differ"),
+			"any.zfs.atime":                                             model.Known("on"),
+			"any.zfs.slog@tank":                                         model.Known("log device"),
+			"illumos.dladm.mtu@ixgbe0":                                  model.Known("1500"),
+			"illumos.stmf.write_cache@600144F0C73A8B0000005A1B2C3D0001": model.Known("false"),
 		} {
 			if f.Settings[id] != want {
 				t.Errorf("%v: %s is %v, want %v", shell, id, f.Settings[id], want)

@@ -124,6 +124,8 @@ func TestWindowsIsRead(t *testing.T) {
 		"windows.smb.multichannel@client":                model.Known("true"),
 		"windows.smb.credits@server":                     model.Known("8192"),
 		"windows.power.plan":                             model.Known("Balanced"),
+		"windows.binding.protocols@SAN1":                 model.Known("all"),
+		"windows.mpio.policy":                            model.Known("None"),
 	} {
 		if f.Settings[id] != want {
 			t.Errorf("%s is %v, want %v", id, f.Settings[id], want)
@@ -148,6 +150,17 @@ func TestWindowsIsRead(t *testing.T) {
 	}
 	if len(f.CouldNotSee) != 1 {
 		t.Errorf("not seen %+v", f.CouldNotSee)
+	}
+}
+
+// Protocols that are off are named by their components, and a host without MPIO has no policy and no complaint.
+func TestBindingsAndPathsOfWindowsAreRead(t *testing.T) {
+	f := readWindows(t, askWindows(t, "unbound:ms_tcpip6,unbound:ms_server,missing:get-msdsmglobaldefaultloadbalancepolicy"))
+	if v := f.Settings["windows.binding.protocols@SAN1"]; v != model.Known("without ms_server ms_tcpip6") {
+		t.Errorf("%v", v)
+	}
+	if v := f.Settings["windows.mpio.policy"]; v.State != model.Unsupported || len(f.CouldNotSee) != 1 {
+		t.Errorf("%v, not seen %+v", v, f.CouldNotSee)
 	}
 }
 

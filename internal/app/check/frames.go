@@ -1,13 +1,17 @@
 package check
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"linerate/internal/app"
 	"linerate/internal/failure"
+	"linerate/internal/host"
 	"linerate/internal/kernel/snapshot"
 	"linerate/internal/model"
 	"linerate/internal/systems"
@@ -40,6 +44,33 @@ func openRecording(from string) (dir snapshot.Folder, frames string, err error) 
 		return dir, names[0], nil
 	}
 	return dir, "", failure.Of(failure.Usage, "check %s: it has %d recordings: name one of them: --from %s", from, len(names), dir.Path(names[0]))
+}
+
+// Elsewhere reads a host on which linerate of this build does not run, by its system's script. cannot is what
+// starting an agent there ended with; where it is of another kind, or the system is not known, so does this.
+func Elsewhere(ctx context.Context, e app.Env, n host.Name, p app.Progress, cannot error) (*model.Facts, error) {
+	var other *host.Foreign
+	if !errors.As(cannot, &other) {
+		return nil, cannot
+	}
+	system, ok := systems.Find(other.GOOS)
+	if !ok {
+		return nil, cannot
+	}
+	answer, err := e.Reach(p).Ask(ctx, n, system.Name(), system.Script(), frame.Most)
+	if err != nil {
+		return nil, err
+	}
+	return systems.Read(system, answer, n.String(), e.Now())
+}
+
+// RecordedElsewhere reads the recording of such a host; nil: it is another kind of recording.
+func RecordedElsewhere(from string) (*model.Facts, error) {
+	dir, frames, err := openRecording(from)
+	if err != nil || frames == "" {
+		return nil, err
+	}
+	return framesFacts(dir, frames)
 }
 
 // framesFacts reads one.

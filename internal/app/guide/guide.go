@@ -1,10 +1,11 @@
 // Package guide is the work of the guide and setting commands: it reads the files in
-// which a host keeps tuning, from the host, a recording or a tree, and has the
-// catalogue judge them. It changes nothing, and refuses to have a host read any other
-// file.
+// which a host keeps tuning, from the host, a recording or a tree, or what a host that is
+// not Linux shows of itself, and has the catalogue judge them. It changes nothing, and
+// refuses to have a host read any other file.
 package guide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"maps"
 
 	"linerate/internal/app"
+	"linerate/internal/app/check"
 	"linerate/internal/facts"
 	"linerate/internal/failure"
 	catalogue "linerate/internal/guide"
@@ -66,12 +68,17 @@ func (e *PathError) Error() string {
 	return "audit " + e.Name + ": name a host without a path (nas1, user@nas1, lab:client1)"
 }
 
-// Audit finds a host's inherited tuning and says what has become of it. Where Root is
-// no directory the error is fs.ErrNotExist.
+// Audit finds a host's inherited tuning and says what has become of it: on Linux by its files, elsewhere by
+// the values in force there. Where Root is no directory the error is fs.ErrNotExist.
 func Audit(ctx context.Context, e app.Env, p app.Progress, s Source) (catalogue.Report, error) {
-	h, err := s.files(ctx, e, p)
-	if err != nil {
+	h, other, err := s.read(ctx, e, p)
+	switch {
+	case err != nil:
 		return catalogue.Report{}, err
+	case other != nil && s.Kernel != "":
+		return catalogue.Report{}, failure.Of(failure.Usage, "audit: --kernel is of Linux: what %s has is judged as it is", catalogue.SystemName(other.OS))
+	case other != nil:
+		return catalogue.InForce(other), nil
 	}
 	if s.Kernel != "" {
 		h.Kernel = s.Kernel
@@ -80,21 +87,24 @@ func Audit(ctx context.Context, e app.Env, p app.Progress, s Source) (catalogue.
 	return catalogue.Audit(h), nil
 }
 
-// files reads the host's files from where they are.
-func (s Source) files(ctx context.Context, e app.Env, p app.Progress) (model.HostFiles, error) {
+// read takes a host's files from where they are; or, of one that runs another system, what it shows.
+func (s Source) read(ctx context.Context, e app.Env, p app.Progress) (h model.HostFiles, other *model.Facts, err error) {
 	switch {
 	case s.From != "":
-		return recordedFiles(s.From)
+		if other, err = check.RecordedElsewhere(s.From); err == nil && other == nil {
+			h, err = recordedFiles(s.From)
+		}
+		return h, other, err
 	case s.Root != "":
-		h, err := facts.ReadInherited(kernel.Root(s.Root), catalogue.Sysctls(), catalogue.Parameters())
-		if err != nil {
+		if h, err = facts.ReadInherited(kernel.Root(s.Root), catalogue.Sysctls(), catalogue.Parameters()); err != nil {
 			err = fmt.Errorf("audit %s: %w", s.Root, err)
 		}
-		return h, err
-	case s.Host != "" && s.Host != reach.Here:
-		return filesOf(ctx, e, p, s.Host)
+		return h, nil, err
+	case s.Host != "" && s.Host != reach.Here || e.Local.OS() != "linux":
+		return filesOf(ctx, e, p, cmp.Or(s.Host, reach.Here))
 	}
-	return FilesHere(ctx)
+	h, err = FilesHere(ctx)
+	return h, nil, err
 }
 
 // FilesHere reads the files of settings of this host.
@@ -106,23 +116,24 @@ func FilesHere(ctx context.Context) (model.HostFiles, error) {
 	return h, nil
 }
 
-// filesOf asks the agent of another host.
-func filesOf(ctx context.Context, e app.Env, p app.Progress, name string) (h model.HostFiles, err error) {
+// filesOf asks the agent of another host, or the shell of one that has none.
+func filesOf(ctx context.Context, e app.Env, p app.Progress, name string) (h model.HostFiles, other *model.Facts, err error) {
 	n, err := host.ParseName(name)
 	if err != nil {
-		return h, err
+		return h, nil, err
 	}
 	if n.Path != "" {
-		return h, failure.As(failure.Usage, &PathError{name})
+		return h, nil, failure.As(failure.Usage, &PathError{name})
 	}
 	ctx, cancel := context.WithTimeout(ctx, reach.Within)
 	defer cancel()
-	a, err := e.Reach(p).Dial(ctx, n)
+	a, err := e.Reach(p).Agent(ctx, n)
 	if err != nil {
-		return h, err
+		other, err = check.Elsewhere(ctx, e, n, p, err)
+		return h, other, err
 	}
 	h, err = a.Files(ctx)
-	return h, errors.Join(err, a.Close())
+	return h, nil, errors.Join(err, a.Close())
 }
 
 // recordedFiles takes the files out of a snapshot.

@@ -15,6 +15,9 @@ var (
 	media   = regexp.MustCompile(`\(([0-9]+)(G?)base`)
 )
 
+// mtuOf is the setting of an interface's MTU, by the system.
+var mtuOf = map[string]string{"freebsd": "freebsd.ifconfig.mtu", "macos": "macos.link.mtu"}
+
 // Links are the interfaces as "ifconfig -a" prints them.
 func (r Reading) Links() {
 	var n *model.NIC
@@ -43,6 +46,9 @@ func (r Reading) Links() {
 				Name: m[1], Device: "if:" + m[1], MTU: mtu, Up: strings.Contains(flags, ",UP,"), Kind: kind(m[1]),
 				Speed: model.Unknown[unit.BitRate](model.Absent, "the interface names no speed"), Duplex: model.Unknown[string](model.Absent, "the interface names no duplex"),
 			})
+			if id := mtuOf[r.Name]; id != "" && kind(m[1]) == "" {
+				r.F.Settings[id+"@"+m[1]] = model.Known(m[3])
+			}
 			n = &r.F.NICs[len(r.F.NICs)-1]
 			continue
 		}

@@ -57,7 +57,8 @@ func (h host) change(name string, args []string) (said string, ok bool, err erro
 		return "", true, h.write(name, value)
 	case strings.HasPrefix(line, "zfs set ") && len(args) == 3:
 		name, value, _ := strings.Cut(args[1], "=")
-		if !slices.Contains([]string{"atime=on", "atime=off", "recordsize=131072", "recordsize=1048576"}, args[1]) {
+		if !slices.Contains([]string{"atime=on", "atime=off", "recordsize=131072", "recordsize=1048576", "compression=lz4", "compression=off",
+			"dedup=on", "dedup=off", "primarycache=all", "primarycache=metadata", "sync=standard", "sync=always"}, args[1]) {
 			return "", true, fmt.Errorf("cannot set property for '%s': bad %s=%s", args[2], name, value)
 		}
 		return "", true, h.write(args[2]+":"+name, value)

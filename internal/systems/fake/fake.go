@@ -34,7 +34,7 @@ const (
 // Names are the programs that it is.
 func Names() []string {
 	return []string{
-		"uname", "id", "psrinfo", "prtconf", "kstat", "dladm", "ipadm", "sharectl", "zfs", "cat", "at", "stmfadm",
+		"uname", "id", "psrinfo", "prtconf", "kstat", "dladm", "ipadm", "sharectl", "zfs", "zpool", "cat", "at", "stmfadm",
 		"sysctl", "ifconfig", "netstat", "nfsstat", "pgrep", "networksetup", "launchctl", "nettop", "sw_vers", "smbutil", "isi", "isi_sysctl_cluster", "mount",
 	}
 }
@@ -170,8 +170,10 @@ func (h host) answer(name, args string) (string, bool) {
 		"psrinfo ":                          "0\ton-line   since 11/24/2026 08:00:01\n1\toff-line  since 11/24/2026 08:00:01\n",
 		"sharectl get -p servers nfs":       "servers=" + h.value("servers", "1024") + "\n",
 		"sharectl get -p lockd_servers nfs": "lockd_servers=" + h.value("lockd_servers", "256") + "\n",
-		"stmfadm list-lu -v " + unit: "LU Name: " + unit + "\n    Operational Status: Online\n    Writeback Cache   : " +
-			map[bool]string{true: "Disabled", false: "Enabled"}[h.value("tank:wcd", "true") == "true"] + "\n    Access State      : Active\n",
+		"stmfadm list-lu -v " + unit:        h.units(),
+		"stmfadm list-lu -v":                h.units(),
+		"zpool status": "  pool: tank\n state: ONLINE\n  scan: none requested\nconfig:\n\n\tNAME          STATE     READ WRITE CKSUM\n\ttank          ONLINE       0     0     0\n" +
+			"\t  mirror-0    ONLINE       0     0     0\n\t    c1t0d0    ONLINE       0     0     0\n\t    c1t1d0    ONLINE       0     0     0\n" + h.logs() + "\nerrors: No known data errors\n",
 		"sharectl get nfs": "servers=" + h.value("servers", "1024") + "\nlockd_servers=" + h.value("lockd_servers", "256") + "\nserver_versmin=2\nserver_versmax=4\nnfsmapid_domain=\n",
 		"cat /etc/system":  "* comment\nset zfs:zfs_arc_max=0x400000000\nset nfs:nfs3_nra=16\nforceload: drv/sd\n",
 		"cat /etc/mnttab": "rpool/ROOT/omnios\t/\tzfs\tdev=4350002\t0\nswap\t/tmp\ttmpfs\txattr,dev=4540002\t1764000000\n" +
@@ -181,6 +183,20 @@ func (h host) answer(name, args string) (string, bool) {
 		"cat /kernel/drv/ixgbe.conf": "cat: /kernel/drv/ixgbe.conf: No such file or directory\n",
 	}[name+" "+args]
 	return a, ok
+}
+
+// units are the logical units of COMSTAR, of which there is one.
+func (h host) units() string {
+	return "LU Name: " + unit + "\n    Operational Status: Online\n    Writeback Cache   : " +
+		map[bool]string{true: "Disabled", false: "Enabled"}[h.value("tank:wcd", "true") == "true"] + "\n    Access State      : Active\n"
+}
+
+// logs are the log devices of the pool, none unless it is set.
+func (h host) logs() string {
+	if h.value("slog", "") == "" {
+		return ""
+	}
+	return "\tlogs\n\t  c1t5d0      ONLINE       0     0     0\n"
 }
 
 // kept is what lasts by itself, as "--" where it was never set.
@@ -231,20 +247,22 @@ func (h host) ipadm(args string) (string, bool) {
 	return "", false
 }
 
+// freshZFS are the properties of data sets that nobody set.
+var freshZFS = map[string]string{"sync": "standard", "recordsize": "131072", "compression": "off", "dedup": "off", "primarycache": "all", "atime": "on"}
+
 func (h host) zfs(args string) (string, bool) {
 	if name, ok := strings.CutPrefix(args, "get -H -p -o value,source "); ok {
 		property, set, _ := strings.Cut(name, " ")
 		if v := h.value(set+":"+property, ""); v != "" {
 			return v + "\tlocal\n", true
 		}
-		return map[string]string{"atime": "on", "recordsize": "131072"}[property] + "\tdefault\n", property == "atime" || property == "recordsize"
+		return freshZFS[property] + "\tdefault\n", freshZFS[property] != ""
 	}
 	rest, ok := strings.CutPrefix(args, "get -Hp -t filesystem -o name,property,value,source ")
-	fresh := map[string]string{"sync": "standard", "recordsize": "131072", "compression": "off", "dedup": "off", "primarycache": "all", "atime": "on"}
 	var out strings.Builder
 	for _, set := range []string{"tank", "tank/media"} {
 		for _, p := range strings.Split(rest, ",") {
-			v, known := fresh[p]
+			v, known := freshZFS[p]
 			ok = ok && known
 			fmt.Fprintf(&out, "%s\t%s\t%s\tdefault\n", set, p, h.value(set+":"+p, h.value(p, v)))
 		}

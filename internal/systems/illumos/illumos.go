@@ -49,6 +49,8 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r.sharectl()
 	r.files()
 	r.zfs()
+	r.units()
+	r.pools()
 	r.counters()
 	return r.f
 }
@@ -137,6 +139,7 @@ func (r reading) links() {
 			r.odd("link", line)
 		case r.nic(w[0]) != nil:
 			r.nic(w[0]).MTU = mtu
+			r.f.Settings["illumos.dladm.mtu@"+w[0]] = model.Known(w[2])
 		default: // an aggregation, a VNIC, an etherstub
 			r.f.NICs = append(r.f.NICs, model.NIC{Name: w[0], Device: "if:" + w[0], Kind: w[1], MTU: mtu, Up: w[3] == "up"})
 		}

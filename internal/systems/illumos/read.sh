@@ -16,6 +16,8 @@ look nfs sharectl get nfs
 look mounts cat /etc/mnttab
 look nfsmounts nfsstat -m
 look zfs zfs get -Hp -t filesystem -o name,property,value,source sync,recordsize,compression,dedup,primarycache,atime
+look lus stmfadm list-lu -v
+look pools zpool status
 look system cat /etc/system
 look ixgbe cat /kernel/drv/ixgbe.conf
 look counters kstat -p link:::ierrors link:::oerrors link:::norcvbuf link:::noxmtbuf link:::rbytes64 link:::obytes64

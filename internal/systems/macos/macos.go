@@ -78,10 +78,12 @@ func wireless(port string) string {
 // written are files: /etc/sysctl.conf, which current releases do not read, and the options of the
 // SMB client.
 func written(r bsd.Reading) {
+	var set, options []string
 	for _, line := range r.Optional("sysctlconf", "what somebody once set at boot") {
 		line, _, _ := strings.Cut(line, "#")
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && strings.TrimSpace(value) != "" {
 			r.F.Settings["macos.boot."+strings.TrimSpace(name)] = model.Known(strings.TrimSpace(value))
+			set = append(set, strings.TrimSpace(name))
 		}
 	}
 	section := ""
@@ -91,6 +93,14 @@ func written(r bsd.Reading) {
 			section = strings.Trim(line, "[] ")
 		} else if name, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(value) != "" {
 			r.F.Settings["macos.nsmb."+section+"."+strings.TrimSpace(name)] = model.Known(strings.TrimSpace(value))
+			if section == "default" { // the others are of one server, whose name is nobody's business
+				options = append(options, strings.TrimSpace(name)+"="+strings.TrimSpace(value))
+			}
+		}
+	}
+	for file, says := range map[string][]string{"macos.file.sysctl_conf": set, "macos.file.nsmb_conf": options} {
+		if len(says) > 0 {
+			r.F.Settings[file] = model.Known(strings.Join(says, " "))
 		}
 	}
 }

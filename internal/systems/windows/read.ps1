@@ -125,6 +125,13 @@ Read-Frame 'smbconnections' {
 Read-Frame 'power' {
     Select-Raw (Get-CimInstance -Namespace 'root\cimv2\power' -ClassName Win32_PowerPlan) @('InstanceID', 'IsActive')
 }
+Read-Frame 'bindings' {
+    Select-Raw (Get-NetAdapterBinding) @('Name', 'ComponentID', 'Enabled')
+}
+# Only a host with the feature MPIO has this cmdlet.
+Read-Frame 'mpio' {
+    [ordered]@{ Policy = [string](Get-MSDSMGlobalDefaultLoadBalancePolicy) }
+}
 Read-Frame 'counters' {
     Select-Raw (Get-NetAdapterStatistics) @('Name', 'ReceivedBytes', 'SentBytes', 'ReceivedDiscardedPackets', 'ReceivedPacketErrors', 'OutboundDiscardedPackets', 'OutboundPacketErrors')
 }

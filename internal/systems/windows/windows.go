@@ -62,6 +62,8 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r.smb()
 	r.shares()
 	r.power()
+	r.bindings()
+	r.mpio()
 	return r.f
 }
 

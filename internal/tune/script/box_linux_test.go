@@ -62,10 +62,37 @@ func changes(kind string) []change {
 	}[kind]
 }
 
+// others are the settings of DELL's, ATTO's and napp-it's papers that are not among changes, each for a plan of
+// its own.
+func others(kind string) []change {
+	return map[string][]change{
+		"illumos": {
+			{"illumos.ipadm.tcp.recv_buf", "", "128000", "1048576"},
+			{"illumos.sharectl.nfs.lockd_servers", "", "256", "1024"},
+			{"illumos.system.nfs.nfs3_bsize", "", "unset", "1048576"},
+			{"illumos.system.nfs.nfs3_max_threads", "", "unset", "64"},
+			{"illumos.system.nfs.nfs3_max_transfer_size", "", "unset", "1048576"},
+			{"illumos.system.nfs.nfs3_nra", "", "16", "32"},
+			{"illumos.system.sata.sata_auto_online", "", "unset", "1"},
+			{"illumos.system.sd.sd_io_time", "", "unset", "0x3c"},
+			{"illumos.system.zfs.zfs_arc_max", "", "unset", "0x400000000"},
+			{"any.zfs.compression", "zfs:tank/media", "inherit:off", "lz4"},
+			{"any.zfs.dedup", "zfs:tank/media", "inherit:off", "on"},
+			{"any.zfs.primarycache", "zfs:tank/media", "inherit:all", "metadata"},
+			{"any.zfs.sync", "zfs:tank/media", "inherit:standard", "always"},
+		},
+		"macos": {
+			{"macos.sysctl.net.inet.tcp.recvspace", "", "131072", "1048576"},
+			{"macos.sysctl.net.inet.tcp.sendspace", "", "131072", "1048576"},
+		},
+	}[kind]
+}
+
 // box is a fake host of a kind, with the script of a plan for it.
 type box struct {
 	t                           *testing.T
 	kind                        string
+	list                        []change
 	shell                       []string
 	bin, root, fakes, dir, file string
 	steps                       []Step
@@ -77,11 +104,11 @@ var writers = []string{"mv", "cp", "mkdir", "ln", "rm", "sync"}
 
 func newBox(t *testing.T, exe, kind string, shell []string, keep bool) *box {
 	t.Helper()
-	return newBoxOf(t, exe, kind, shell, keep, func(Step) bool { return true })
+	return newBoxOf(t, exe, kind, shell, keep, changes(kind), func(Step) bool { return true })
 }
 
 // newBoxOf has the steps of the plan that are picked.
-func newBoxOf(t *testing.T, exe, kind string, shell []string, keep bool, pick func(Step) bool) *box {
+func newBoxOf(t *testing.T, exe, kind string, shell []string, keep bool, list []change, pick func(Step) bool) *box {
 	t.Helper()
 	dir := ""
 	if shell[0] == inside[0] {
@@ -89,7 +116,7 @@ func newBoxOf(t *testing.T, exe, kind string, shell []string, keep bool, pick fu
 	} else {
 		dir = t.TempDir()
 	}
-	b := &box{t: t, kind: kind, shell: shell, bin: dir + "/bin", root: dir + "/root", fakes: dir + "/state", dir: dir, file: dir + "/change.sh"}
+	b := &box{t: t, kind: kind, list: list, shell: shell, bin: dir + "/bin", root: dir + "/root", fakes: dir + "/state", dir: dir, file: dir + "/change.sh"}
 	for _, d := range []string{b.bin, b.fakes, b.root + "/etc/cron.d", b.root + "/boot", b.root + "/kernel/drv", b.root + "/var/run", b.root + "/Library/LaunchDaemons"} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -112,7 +139,7 @@ func newBoxOf(t *testing.T, exe, kind string, shell []string, keep bool, pick fu
 		t.Fatalf("no kind %s", kind)
 	}
 	s := Script{Plan: plan, Host: kind, State: dir + "/plans", Root: b.root, System: k.System(), Unprivileged: true}
-	for _, c := range changes(kind) {
+	for _, c := range list {
 		m, err := k.Mechanism(c.setting, c.target)
 		if err != nil {
 			t.Fatal(err)
@@ -205,7 +232,7 @@ func (b *box) fresh(name, value string) bool {
 	if rest, ok := strings.CutPrefix(name, "ix0:"); ok && rest != "mtu" {
 		return value == "on"
 	}
-	for _, c := range changes(b.kind) {
+	for _, c := range b.list {
 		last := c.setting[strings.LastIndex(c.setting, ".")+1:]
 		switch {
 		case value != c.from:

@@ -28,7 +28,7 @@ func bootFiles(kind string) []string {
 func fileBox(t *testing.T, exe, kind string) *box {
 	t.Helper()
 	n := 0
-	return newBoxOf(t, exe, kind, []string{"sh"}, true, func(s Step) bool {
+	return newBoxOf(t, exe, kind, []string{"sh"}, true, changes(kind), func(s Step) bool {
 		if s.File != "" {
 			n++
 		}

@@ -22,6 +22,7 @@ type suite struct {
 	exe   string
 	kind  string
 	shell []string
+	list  []change       // the plan
 	cases map[string]int // by what befalls
 	fault string         // what does now
 	until time.Time      // no more are begun then
@@ -46,7 +47,7 @@ func (s *suite) at(keep bool) (b *box, before map[string]string) {
 	if s.last != nil && s.shell[0] == inside[0] {
 		_ = os.RemoveAll(s.last.dir) // its test removes it else
 	}
-	b = newBox(s.t, s.exe, s.kind, s.shell, keep)
+	b = newBoxOf(s.t, s.exe, s.kind, s.shell, keep, s.list, func(Step) bool { return true })
 	s.last = b
 	return b, b.values()
 }
@@ -299,7 +300,7 @@ func TestKindsAreUndoneWhateverBefalls(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			s := &suite{t: t, kind: kind, shell: inside, until: until, cases: map[string]int{}}
+			s := &suite{t: t, kind: kind, shell: inside, list: changes(kind), until: until, cases: map[string]int{}}
 			calls := s.plainly()
 			s.restarted()
 			s.between()
@@ -309,6 +310,29 @@ func TestKindsAreUndoneWhateverBefalls(t *testing.T) {
 			s.killed(calls, every)
 			all.Store(kind, s)
 		})
+	}
+}
+
+// Each other setting of the papers, in a plan of its own: applied, undone, and killed at each of its programs.
+func TestEachOtherSettingOfThePapersIsUndone(t *testing.T) {
+	labtest.Needs(t, labtest.Root) // a host's record has to be root's
+	every := 7
+	if labtest.Short(t.Name()) == "" {
+		every = 1
+	}
+	for _, kind := range kinds {
+		for _, c := range others(kind) {
+			t.Run(c.setting, func(t *testing.T) {
+				t.Parallel()
+				s := &suite{t: t, kind: kind, shell: inside, list: []change{c}, until: time.Now().Add(time.Hour), cases: map[string]int{}}
+				calls := s.plainly()
+				s.killed(calls, every)
+				b, before := s.at(false)
+				if b.run(nil, s.apply()...); maps.Equal(b.values(), before) {
+					t.Error("it changes nothing, so its undo proves nothing")
+				}
+			})
+		}
 	}
 }
 
@@ -358,7 +382,7 @@ func TestKindsKilledUnderRealShells(t *testing.T) {
 		t.Run(shell[0]+" "+kinds[i], func(t *testing.T) {
 			labtest.Long(t) // TestKilledAnywhere has some
 			lacksShell(t, shell)
-			s := &suite{t: t, exe: exe, kind: kinds[i], shell: shell, until: time.Now().Add(time.Hour), cases: map[string]int{}}
+			s := &suite{t: t, exe: exe, kind: kinds[i], shell: shell, list: changes(kinds[i]), until: time.Now().Add(time.Hour), cases: map[string]int{}}
 			b, _ := s.at(true)
 			b.run(nil, s.apply()...)
 			s.killed(b.calls(), 67)

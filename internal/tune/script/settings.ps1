@@ -117,6 +117,13 @@ function Read-Template {
     throw "there is no template $Name"
 }
 
+# Read-Mpio is the policy for devices that Microsoft's DSM claims.
+function Read-Mpio {
+    $policy = [string](Get-MSDSMGlobalDefaultLoadBalancePolicy)
+    if (-not (@('None', 'FOO', 'RR', 'LQD', 'LB') -contains $policy)) { throw "the policy '$policy' is not one that linerate knows" }
+    return $policy
+}
+
 function Read-Smb {
     param([string]$End, [string]$Property)
     if ($End -eq 'client') { $one = Get-SmbClientConfiguration } else { $one = Get-SmbServerConfiguration }

@@ -47,6 +47,10 @@ func (Windows) Mechanism(setting, target string) (Mechanism, error) {
 		return Mechanism{Read: "Read-Interface " + at, Write: "Write-Interface " + at + " $value"}, nil
 	case keyword != "" || setting == "windows.registry.TcpNoDelay":
 		return Mechanism{}, fmt.Errorf("%s: which adapter is meant is not known: name it, --set %[1]s@NAME=VALUE", setting)
+	case setting == "windows.mpio.policy" && target == "":
+		return Mechanism{Read: "Read-Mpio", Write: "Set-MSDSMGlobalDefaultLoadBalancePolicy -Policy $value"}, nil
+	case byHand(setting) != nil:
+		return Mechanism{}, byHand(setting)
 	case setting == "windows.tcp.autotuning" && templateTarget.MatchString(target):
 		return template(target, "AutoTuningLevelLocal", "$value"), nil
 	case setting == "windows.tcp.delayed_ack" && templateTarget.MatchString(target):
@@ -63,6 +67,19 @@ func removed(setting string) error {
 		return nil
 	}
 	return fmt.Errorf("%s: Windows no longer has it (Microsoft removed TCP chimney and NetDMA): there is nothing to set", setting)
+}
+
+// byHand says why a setting of the guide is not one of a plan.
+func byHand(setting string) error {
+	why := map[string]string{
+		"windows.adapter.isoe":      "the vendor's own program sets it",
+		"windows.adapter.mtu":       "the adapter is a storage controller then, which the vendor's own program sets",
+		"windows.binding.protocols": "it was never shown to change throughput, and without some of them there is no SMB; by hand: Disable-NetAdapterBinding",
+	}[setting]
+	if why == "" {
+		return nil
+	}
+	return fmt.Errorf("linerate does not set %s: %s", setting, why)
 }
 
 func template(name, property, value string) Mechanism {
@@ -108,6 +125,13 @@ func (Windows) Canonical(setting, target, value string) (string, error) {
 	switch {
 	case removed(setting) != nil:
 		return "", removed(setting)
+	case setting == "windows.mpio.policy":
+		for _, policy := range windows.Policies() {
+			if strings.EqualFold(policy, value) {
+				return policy, nil
+			}
+		}
+		return "", fmt.Errorf("%s: %q: want %s: %w", setting, value, strings.Join(windows.Policies(), ", "), setter.ErrValue)
 	case setting == "windows.tcp.autotuning":
 		if !slices.Contains(windows.Levels(), low) {
 			return "", fmt.Errorf("%s: %q: want %s: %w", setting, value, strings.Join(windows.Levels(), ", "), setter.ErrValue)

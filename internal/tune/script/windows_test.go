@@ -288,7 +288,7 @@ func TestUndoOnWindowsMakesASecondPass(t *testing.T) {
 
 // windowsSettings are those that a plan can change.
 func windowsSettings() []string {
-	out := []string{"windows.registry.TcpNoDelay", "windows.smb.credits", "windows.smb.multichannel", "windows.smb.throttling", "windows.tcp.autotuning", "windows.tcp.delayed_ack"}
+	out := []string{"windows.mpio.policy", "windows.registry.TcpNoDelay", "windows.smb.credits", "windows.smb.multichannel", "windows.smb.throttling", "windows.tcp.autotuning", "windows.tcp.delayed_ack"}
 	for id := range windows.Keywords() {
 		out = append(out, id)
 	}
@@ -300,12 +300,12 @@ func windowsSettings() []string {
 func TestEachSettingOfWindowsIsUndone(t *testing.T) {
 	for _, setting := range windowsSettings() {
 		done := false
-		for _, target := range []string{"guid:11111111-2222-3333-4444-00000000000a", "guid:11111111-2222-3333-4444-00000000000b", "InternetCustom", "client", "server"} {
+		for _, target := range []string{"guid:11111111-2222-3333-4444-00000000000a", "guid:11111111-2222-3333-4444-00000000000b", "InternetCustom", "client", "server", ""} {
 			m, err := Windows{}.Mechanism(setting, target)
 			if err != nil || done {
 				continue
 			}
-			for _, to := range []string{"0", "1", "2", "3", "4", "8", "128", "256", "1024", "4088", "9014", "true", "false", "restricted"} {
+			for _, to := range []string{"0", "1", "2", "3", "4", "8", "128", "256", "1024", "4088", "9014", "true", "false", "restricted", "rr"} {
 				if to, err = (Windows{}).Canonical(setting, target, to); err == nil && !done {
 					done = undoneAlone(t, setting, m, to)
 				}

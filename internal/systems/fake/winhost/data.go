@@ -34,6 +34,7 @@ type data struct {
 	Templates map[string]map[string]int64 // by name; those that take writes end in Custom
 	SMB       map[string]map[string]any
 	Chimney   bool // has it
+	MPIO      string
 	Secured   map[string]bool
 	Tasks     map[string]string // what a task runs, by its name
 }
@@ -64,6 +65,7 @@ func fresh() data {
 		"DelayedAckFrequency": 2, "DelayedAckTimeout": 40, "EcnCapability": 0, "Timestamps": 0, "ScalingHeuristics": 0, "InitialCongestionWindow": 10,
 	}
 	return data{
+		MPIO: "None",
 		Adapters: []adapter{
 			{"SAN1", "Intel(R) Ethernet Server Adapter X520-2", "{11111111-2222-3333-4444-00000000000A}", "90E2BA000001", `\SystemRoot\System32\drivers\ixn68x64.sys`, 5, 1e10, true, true, "192.0.2.10", 24, card()},
 			{"SAN 2 (Büro)", "Intel(R) Ethernet Server Adapter X520-2 #2", "{11111111-2222-3333-4444-00000000000B}", "90E2BA000002", `\SystemRoot\System32\drivers\ixn68x64.sys`, 6, 0, false, true, "", 0, card()},

@@ -17,20 +17,22 @@ func reader(all func() []any) powershell.Cmdlet {
 
 func (h *Host) cmdlets() map[string]powershell.Cmdlet {
 	all := map[string]powershell.Cmdlet{
-		"get-netadapter":                 reader(h.netAdapter),
-		"get-netadapteradvancedproperty": reader(h.advanced),
-		"get-netadapterrss":              reader(h.rss),
-		"get-netadapterrsc":              reader(h.rsc),
-		"get-netipinterface":             reader(h.ipInterface),
-		"get-netipaddress":               reader(h.ipAddress),
-		"get-nettcpsetting":              reader(h.tcpSetting),
-		"get-netoffloadglobalsetting":    reader(h.offload),
-		"get-smbclientconfiguration":     reader(func() []any { return h.smb("client") }),
-		"get-smbserverconfiguration":     reader(func() []any { return h.smb("server") }),
-		"get-smbconnection":              reader(smbConnections),
-		"get-netadapterstatistics":       reader(h.statistics),
-		"get-executionpolicy":            {Params: []string{"Scope"}, Run: h.executionPolicy},
-		"get-ciminstance":                {Params: []string{"Namespace", "ClassName"}, Run: h.cimInstance},
+		"get-netadapter":                          reader(h.netAdapter),
+		"get-netadapteradvancedproperty":          reader(h.advanced),
+		"get-netadapterrss":                       reader(h.rss),
+		"get-netadapterrsc":                       reader(h.rsc),
+		"get-netipinterface":                      reader(h.ipInterface),
+		"get-netipaddress":                        reader(h.ipAddress),
+		"get-nettcpsetting":                       reader(h.tcpSetting),
+		"get-netoffloadglobalsetting":             reader(h.offload),
+		"get-smbclientconfiguration":              reader(func() []any { return h.smb("client") }),
+		"get-smbserverconfiguration":              reader(func() []any { return h.smb("server") }),
+		"get-smbconnection":                       reader(smbConnections),
+		"get-netadapterbinding":                   reader(h.bindings),
+		"get-msdsmglobaldefaultloadbalancepolicy": reader(func() []any { return []any{h.data.MPIO} }),
+		"get-netadapterstatistics":                reader(h.statistics),
+		"get-executionpolicy":                     {Params: []string{"Scope"}, Run: h.executionPolicy},
+		"get-ciminstance":                         {Params: []string{"Namespace", "ClassName"}, Run: h.cimInstance},
 	}
 	maps.Copy(all, h.writers())
 	maps.Copy(all, h.files())
@@ -147,6 +149,15 @@ func smbConnections() (out []any) {
 		signed                       bool
 	}{{"nas1", "media", `FIRMA\Müller`, "3.1.1", true}, {"nas1", "media", `FIRMA\anna`, "3.1.1", true}, {"192.0.2.44", "alt", `FIRMA\anna`, "2.0.2", false}} {
 		out = append(out, cim("MSFT_SmbConnection", "ServerName", c.server, "ShareName", c.share, "UserName", c.user, "Dialect", c.dialect, "NumOpens", int64(2), "Encrypted", false, "Signed", c.signed))
+	}
+	return out
+}
+
+func (h *Host) bindings() (out []any) {
+	for _, a := range h.data.Adapters {
+		for _, c := range []string{"ms_implat", "ms_msclient", "ms_pacer", "ms_server", "ms_tcpip", "ms_tcpip6"} {
+			out = append(out, cim("MSFT_NetAdapterBindingSettingData", "Name", a.Name, "ComponentID", c, "DisplayName", h.in("Protokoll "+c, "Protocol "+c), "Enabled", c != "ms_implat" && !h.told("unbound", c)))
+		}
 	}
 	return out
 }

@@ -58,6 +58,14 @@ func (h *Host) writers() map[string]powershell.Cmdlet {
 	add("Remove-ItemProperty", "LiteralPath Name", "", h.removeRegistry)
 	add("Set-SmbClientConfiguration", "EnableMultiChannel EnableBandwidthThrottling Force", "Force", func(a map[string]any) error { return h.setSMB("client", a) })
 	add("Set-SmbServerConfiguration", "EnableMultiChannel Smb2CreditsMax Force", "Force", func(a map[string]any) error { return h.setSMB("server", a) })
+	add("Set-MSDSMGlobalDefaultLoadBalancePolicy", "Policy", "", func(a map[string]any) error {
+		policy := powershell.Text(a["policy"])
+		if !slices.Contains([]string{"None", "FOO", "RR", "LQD", "LB"}, policy) {
+			return powershell.Errorf("Ungültiger Wert: %s", policy)
+		}
+		h.data.MPIO = policy
+		return nil
+	})
 	add("Unregister-ScheduledTask", "TaskName Confirm", "", func(a map[string]any) error {
 		name := powershell.Text(a["taskname"])
 		if _, ok := h.data.Tasks[name]; !ok {

@@ -152,8 +152,8 @@ type found struct {
 	live bool  // its process lives, or may
 }
 
-// read finds all records, and removes what dead processes had not written to the end.
-func (s Statistics) read(d *state) (all []found, err error) {
+// read finds all records; what dead processes had not written to the end it removes where it is to tidy.
+func (s Statistics) read(d *state, tidy bool) (all []found, err error) {
 	dir, err := d.root.Open(".")
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (s Statistics) read(d *state) (all []found, err error) {
 		}
 		f := found{file: name, live: s.lives(pid, start)}
 		if strings.HasSuffix(name, newSuffix) {
-			if !f.live {
+			if !f.live && tidy {
 				err = errors.Join(err, d.remove(name))
 			}
 			continue
@@ -196,6 +196,30 @@ func (s Statistics) lives(pid int, start uint64) bool {
 	return began == start
 }
 
+// List tells of each record whose it is and what that process has switched on. It changes nothing.
+func (s Statistics) List() (notes []string, err error) {
+	d, err := openState(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // nothing was ever switched on
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	all, err := s.read(d, false)
+	for _, f := range all {
+		switch who := fmt.Sprintf("process %d", f.PID); {
+		case f.bad != nil:
+			notes = append(notes, fmt.Sprintf("the record of TCP statistics of %s cannot be read (%s): %v", who, d.full(f.file), f.bad))
+		case f.live:
+			notes = append(notes, fmt.Sprintf("%s has the TCP statistics of %s switched on, since %s UTC", who, unit.Count(len(f.Switched), "connection"), f.At.UTC().Format(time.DateTime)))
+		default:
+			notes = append(notes, fmt.Sprintf("%s, a linerate that did not end by itself, may have left on the TCP statistics of %s: linerate tune undo switches them off", who, unit.Count(len(f.Switched), "connection")))
+		}
+	}
+	return notes, err
+}
+
 // PutBack switches off what dead processes have left on, and forgets their records. It leaves alone what a
 // living process has on. Notes say what was done; the error, what could not be: those records stay.
 // The calls are asked for only if there is something to switch off.
@@ -208,7 +232,7 @@ func (s Statistics) PutBack(estats func() (kernel.Estats, error)) (notes []strin
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	all, failed := s.read(d)
+	all, failed := s.read(d, true)
 	var kept []kernel.EstatsSwitched
 	for _, f := range all {
 		if f.live {

@@ -315,3 +315,41 @@ func summed(b []byte) []byte {
 	line, _, _ := bytes.Cut(b, []byte("\n"))
 	return fmt.Appendf(slices.Clone(line), "\n%s", checksum(line))
 }
+
+// The list names who has what on, and leaves everything as it is, also what was not written to the end.
+func TestStatisticsThatAreOnAreListed(t *testing.T) {
+	dir, p := t.TempDir(), processes{}
+	if notes, err := (Statistics{Dir: dir + "/none"}).List(); err != nil || len(notes) > 0 {
+		t.Errorf("%q, %v", notes, err)
+	}
+	at := func() time.Time { return time.Date(2026, 11, 28, 9, 30, 0, 0, time.UTC) }
+	for pid, text := range map[int]string{7: "", 8: "", 9: "torn"} {
+		s := p.records(dir, pid, 5)
+		s.Now = at
+		watch := kernel.NewEstatsWatch(windowsTCP(), s) // which nobody closes
+		if _, err := watch.Read(kernel.TCPFilter{Ports: []uint16{445}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if text != "" {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d-5.json", pid)), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	delete(p, 8)
+	if err := os.WriteFile(filepath.Join(dir, "8-5.json"+newSuffix), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, dir)
+	notes, err := p.records(dir, 10, 5).List()
+	slices.Sort(notes)
+	want := []string{"process 7 has the TCP statistics of 3 connections switched on, since 2026-11-28 09:30:00 UTC", "process 8, a linerate that did not end by itself, may have left on the TCP statistics of 3 connections", "the record of TCP statistics of process 9 cannot be read"}
+	if err != nil || len(notes) != len(want) || !slices.Equal(before, files(t, dir)) {
+		t.Fatalf("%q, %v; files %q, were %q", notes, err, files(t, dir), before)
+	}
+	for i, w := range want {
+		if !strings.HasPrefix(notes[i], w) {
+			t.Errorf("%q, want %q", notes[i], w)
+		}
+	}
+}

@@ -216,6 +216,8 @@ func ReadHistory(ctx context.Context, e app.Env, n host.Name, p app.Progress) (H
 	if f := foreignHost(e.Reach(p), n, err); f != nil {
 		doc.Changes = []Entry{}
 		doc.Notes, _, err = f.onPlans(ctx, doc.Host, "", "status")
+		on, failed := f.statisticsOn(e)
+		doc.Notes, err = append(doc.Notes, on...), errors.Join(err, failed)
 	}
 	return doc, err
 }

@@ -18,3 +18,16 @@ func (f *foreign) statisticsOff(e app.Env) (notes []string, err error) {
 	notes, err = records.PutBack(e.Local.TCPStatistics)
 	return notes, failure.As(failure.NotRestored, err)
 }
+
+// statisticsOn lists those that linerates of this user have switched on, where the host is this very Windows
+// host.
+func (f *foreign) statisticsOn(e app.Env) (notes []string, err error) {
+	if !f.here || !f.kind.System().PowerShell {
+		return nil, nil
+	}
+	records, err := e.TCPRecords()
+	if err != nil {
+		return nil, err
+	}
+	return records.List()
+}

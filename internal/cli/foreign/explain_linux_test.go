@@ -60,11 +60,16 @@ func TestStatisticsLeftOnAreSwitchedOff(t *testing.T) {
 		t.Errorf("%d groups stay on", stats.On())
 	}
 	leftOn(t, stats)
+	hasAll(t, said(t, here, 0, "tune", "history"), "process 1073741824, a linerate that did not end by itself, may have left on the TCP statistics of 1 connection: linerate tune undo")
+	if stats.On() != 7 {
+		t.Errorf("tune history leaves %d groups on, of 7", stats.On())
+	}
 	stats.Denied = true
 	hasAll(t, said(t, here, 4, "tune", "undo"), "access is denied", `opened with "Run as administrator"`, "its record is kept", "they end with their connections")
 	stats.Denied = false
 	hasAll(t, said(t, here, 0, "tune", "undo", "--json"), off)
 	hasAll(t, said(t, here, 0, "tune", "undo"), "nothing to undo")
+	hasAll(t, said(t, here, 0, "tune", "history"), "no change of linerate's was made there")
 	if stats.On() != 0 {
 		t.Errorf("%d groups stay on", stats.On())
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -123,8 +124,8 @@ func smb(setting, end string) (Mechanism, error) {
 func (Windows) Canonical(setting, target, value string) (string, error) {
 	low := strings.ToLower(value)
 	switch {
-	case removed(setting) != nil:
-		return "", removed(setting)
+	case cmp.Or(removed(setting), byHand(setting)) != nil:
+		return "", cmp.Or(removed(setting), byHand(setting))
 	case setting == "windows.mpio.policy":
 		for _, policy := range windows.Policies() {
 			if strings.EqualFold(policy, value) {

@@ -108,6 +108,19 @@ func TestACardThatLacksAKeywordIsNotGuessed(t *testing.T) {
 	}
 }
 
+// What is to be done by hand says so, whatever value was typed.
+func TestWhatIsChangedByHandSaysSo(t *testing.T) {
+	for setting, want := range map[string]string{
+		"windows.binding.protocols": "Disable-NetAdapterBinding", "windows.adapter.isoe": "the vendor's own program", "windows.adapter.mtu": "a storage controller",
+	} {
+		_, err := Windows{}.Canonical(setting, "guid:11111111-2222-3333-4444-00000000000a", "all")
+		_, err2 := Windows{}.Mechanism(setting, "guid:11111111-2222-3333-4444-00000000000a")
+		if err == nil || err2 == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err2.Error(), want) {
+			t.Errorf("%s: %v; %v; want %q", setting, err, err2, want)
+		}
+	}
+}
+
 // A driver that goes while a plan is in force takes its keyword along: undo says what it could not
 // put back, and does when it is back.
 func TestUndoAfterAKeywordWentSaysSo(t *testing.T) {

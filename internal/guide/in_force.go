@@ -38,6 +38,9 @@ func InForce(f *model.Facts) Report {
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.Settings)) {
 		value, ok := f.Settings[id].Get()
+		if !ok && f.Settings[id].State != model.Absent { // a driver, or a release, that lacks it
+			out.Unread[id] = f.Settings[id].Why
+		}
 		if ok && !slices.ContainsFunc(notSettings, func(p string) bool { return strings.HasPrefix(id, p) }) {
 			out.Items = append(out.Items, b.inForce(f, id, value, release))
 		}

@@ -24,7 +24,7 @@ func TestWhatIsInForceIsJudged(t *testing.T) {
 	for _, it := range r.Items {
 		items[it.Name] = it
 	}
-	if len(items) != 5 || r.OS != "freebsd" || r.Unread["links"] != "denied" {
+	if len(items) != 5 || r.OS != "freebsd" || r.Unread["links"] != "denied" || r.Unread["freebsd.sysctl.net.inet.tcp.delayed_ack"] != "gone" {
 		t.Errorf("%+v", r)
 	}
 	if it := items["freebsd.boot.net.inet.tcp.recvbuf_max"]; it.Setting != "freebsd.sysctl.net.inet.tcp.recvbuf_max" || it.Current != "2097152" || it.Holds != "no" || it.SetBy != "/etc/sysctl.conf, read at boot" {

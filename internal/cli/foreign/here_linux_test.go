@@ -74,6 +74,7 @@ func unixHere(t *testing.T, goos, system, set string) reach.ThisHost {
 func TestAWindowsHostReadsAndChangesItself(t *testing.T) {
 	here := windowsHere(t, "")
 	hasAll(t, said(t, here, 0, "check", "--line-rate", "10Gbit", "--rtt", "1ms"), "Windows 10.0.20348, 16 CPUs", "SAN1 10 Gbit/s MTU 1500", "never on a real Windows host")
+	hasAll(t, said(t, here, 0, "guide", "audit"), "system windows, kernel 10.0.20348 stale windows.tcp.delayed_ack = 1 (SAN 2 (Büro))", "set by the running system", "windows.mpio.policy = None (The default", "not read: whether all of this was read right")
 	set := []string{"--set", "windows.adapter.jumbo@SAN1=9014", "--set", "windows.tcp.delayed_ack@SAN1=1"}
 	hasAll(t, said(t, here, 0, append([]string{"tune", "plan"}, set...)...), "1514 → 9014", "absent → 1")
 	hasAll(t, said(t, here, 0, append([]string{"tune", "script"}, set...)...), "-File change.ps1 apply", "From = '1514'")

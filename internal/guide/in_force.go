@@ -75,14 +75,18 @@ func (b *book) inForce(f *model.Facts, id, value string, r Release) Item {
 		it.RemovalRestores = restores(s, matchExact, r, nil, -1)
 	}
 	it.Setting = s.ID
-	it.Status, it.Why = s.opinionInForce(value, r)
+	it.Status, it.Why = s.opinionInForce(value, r, it.SetBy == Running)
 	return it
 }
 
 // opinionInForce is the guide's opinion on a value that nobody need have chosen: that it is the default says
-// nothing for it, and a default in words is compared with nothing.
-func (s *Setting) opinionInForce(value string, r Release) (Status, string) {
+// nothing for it, and a default in words is compared with nothing. Every host has some value of what people
+// take for another setting: while it runs, that is no mistake of anybody's.
+func (s *Setting) opinionInForce(value string, r Release, running bool) (Status, string) {
 	if j, ok := s.judgement(value, r); ok {
+		if running && j.When == "any" && (j.Status == WrongName || j.Status == WrongSide) {
+			return NoOp, j.Why
+		}
 		return j.Status, j.Why
 	}
 	d, ok := s.DefaultOn(r)

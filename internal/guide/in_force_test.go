@@ -51,6 +51,10 @@ func TestADefaultInWordsIsComparedWithNothing(t *testing.T) {
 		{"any.zfs.atime", "off", Valid, "Not the default."},
 		{"illumos.sharectl.nfs.servers", "1024", NotKnown, "16 or more, by distribution"},
 		{"onefs.network.aggregation", "lacp", NoOp, "The default."},
+		{"illumos.sharectl.nfs.lockd_servers", "20", NoOp, "lock manager"},
+		{"illumos.system.nfs.nfs3_nra", "16", WrongSide, "NFS clients"},
+		{"windows.adapter.jumbo", "9614", WrongName, "an MTU of 9600"},
+		{"windows.adapter.jumbo", "16128", Stale, "Larger than the 9014"},
 		{"windows.tcp.autotuning", "restricted", Harmful, "Microsoft"},
 	} {
 		os, _, _ := strings.Cut(c.setting, ".")

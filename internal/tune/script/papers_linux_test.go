@@ -22,8 +22,8 @@ const papersHead = "| setting | of | read | judged | planned, scripted, applied 
 func judgements() map[string][2]string {
 	return map[string][2]string{
 		"any.zfs.compression":                                 {"off", "valid"},
-		"any.zfs.dedup":                                       {"on", "harmful"},
-		"any.zfs.primarycache":                                {"metadata", "harmful"},
+		"any.zfs.dedup":                                       {"on", "stale"},
+		"any.zfs.primarycache":                                {"metadata", "stale"},
 		"any.zfs.slog":                                        {"log device", "valid"},
 		"any.zfs.sync":                                        {"disabled", "harmful"},
 		"illumos.dladm.mtu":                                   {"1280", "stale"},

@@ -22,7 +22,7 @@ import (
 
 // Options of a copy.
 type Options struct {
-	Files  int         // in flight; 0: 16
+	Files  int         // in flight; 0: 16, or 32 to a server
 	Blocks int         // of large files in flight; 0: 8
 	Rate   int64       // at most so many bytes a second; 0: no limit
 	Verify move.Verify // as source and sink have it
@@ -59,6 +59,7 @@ type engine struct {
 	blocks chan task
 	large  chan struct{}
 	links  spool.Spool
+	turned bool // files of several directories at once
 
 	*Spent
 }
@@ -74,7 +75,11 @@ type task struct {
 // Copy copies all that src has to dst, and finishes dst. What failed for one entry is in the
 // report; an error is the end of the copy.
 func Copy(ctx context.Context, src move.Source, dst move.Sink, r *move.Report, o Options) (Times, error) {
-	if o.Files == 0 {
+	to, ok := dst.(served)
+	turned := ok && to.Served()
+	if o.Files == 0 && turned {
+		o.Files = servedFiles
+	} else if o.Files == 0 {
 		o.Files = 16
 	}
 	if o.Blocks == 0 {
@@ -83,7 +88,7 @@ func Copy(ctx context.Context, src move.Source, dst move.Sink, r *move.Report, o
 	if o.Spent == nil {
 		o.Spent = &Spent{}
 	}
-	e := &engine{Spent: o.Spent, src: src, dst: dst, report: r, o: o, pace: newPace(o.Rate), blocks: make(chan task), large: make(chan struct{}, largeFiles)}
+	e := &engine{Spent: o.Spent, src: src, dst: dst, report: r, o: o, pace: newPace(o.Rate), blocks: make(chan task), large: make(chan struct{}, largeFiles), turned: turned}
 	err := errors.Join(e.run(ctx), e.links.Close())
 	return e.Times(), err
 }
@@ -126,10 +131,15 @@ func (e *engine) run(ctx context.Context) error {
 
 // entries scans, makes what has no data, and hands files to workers.
 func (e *engine) entries(ctx context.Context) error {
-	files := make(chan *move.Entry, 4*e.o.Files)
+	found := make(chan *move.Entry, 4*e.o.Files)
 	g, ctx := errgroup.WithContext(ctx)
+	files := found
+	if e.turned {
+		files = make(chan *move.Entry)
+		g.Go(func() error { return inTurns(ctx, found, files) })
+	}
 	g.Go(func() error {
-		defer close(files)
+		defer close(found)
 		return e.src.Scan(ctx, func(x *move.Entry) error {
 			switch {
 			case x.Linked:
@@ -138,7 +148,7 @@ func (e *engine) entries(ctx context.Context) error {
 				return e.ended(x, e.dst.Make(ctx, x))
 			}
 			select {
-			case files <- x:
+			case found <- x:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()

@@ -38,13 +38,19 @@ func (b *batch) settled(busy chan struct{}, err error) {
 	close(busy)
 }
 
-// pend adds a file. Whoever adds to a full batch waits for the one before.
+// pend adds a file, or names it at once where it is durable by itself. Whoever adds to a full batch
+// waits for the one before.
 func (p *Place) pend(ctx context.Context, f *file) error {
 	var err error
-	if f.d.eachSynced {
+	if f.d.eachSynced && !f.flushed {
 		err = f.sync(unix.Fsync)
 	}
-	if err = errors.Join(err, f.close()); err != nil {
+	if err = errors.Join(err, f.close()); err == nil && f.d.nfs {
+		if err = p.name(f); err == nil {
+			return nil
+		}
+	}
+	if err != nil {
 		return errors.Join(err, f.Abort(false))
 	}
 	b := &p.batch

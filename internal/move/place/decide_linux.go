@@ -35,8 +35,8 @@ func (p *Place) decide(d *dir, name string, e *move.Entry) (Action, *unix.Stat_t
 	if e.Path == journal.Name {
 		return New, nil, errJournalName
 	}
-	if d.fresh && !d.folds && e.Kind == move.File && !e.Linked {
-		return New, nil, nil // at most this run's own entry has the name
+	if d.fresh && e.Kind == move.File && !e.Linked {
+		return New, nil, nil // at most this run's own entry has the name, or folds to it: see give
 	}
 	var st unix.Stat_t
 	err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)

@@ -16,7 +16,8 @@ import (
 // whose data were lost is not told, and the next answer is silent about them.
 type fileSystem struct {
 	first *dir
-	// alone: each file of it is durable once it was synced by itself, and so are its names.
+	// alone: each file of it is durable once it was synced by itself, and so are its names, as far as
+	// its server keeps its word.
 	alone bool
 
 	mu   sync.Mutex
@@ -25,24 +26,28 @@ type fileSystem struct {
 
 // onDevice notes the file system of a directory; p.mu is held.
 func (p *Place) onDevice(d *dir) {
-	if s := p.devs[d.dev]; s != nil {
-		d.eachSynced, d.remote = s.first.eachSynced, s.first.remote
-		d.needsMore.Store(d.remote && !s.alone)
-		return
+	s := p.devs[d.dev]
+	if s == nil {
+		d.refs++
+		s = &fileSystem{first: d}
+		fsType := p.fsType
+		if d.path != "" {
+			fsType = typeOf(d.fd)
+		}
+		d.remote, d.nfs = isRemote(fsType), fsType == unix.NFS_SUPER_MAGIC
+		// An NFS client syncs a file as it closes it, and changes names by requests that the server
+		// answers once they are durable: a syncfs on top asks for nothing new. On SMB it asks the
+		// server for nothing at all.
+		s.alone = d.remote
+		d.eachSynced = s.alone || !tells(fsType)
+		p.devs[d.dev] = s
 	}
-	d.refs++
-	fsType := p.fsType
-	if d.path != "" {
-		fsType = typeOf(d.fd)
-	}
-	d.remote = isRemote(fsType)
-	d.needsMore.Store(d.remote && fsType != unix.NFS_SUPER_MAGIC) // SMB makes files with modes of its own
-	// An NFS client syncs a file as it closes it, and changes names by requests that the server
-	// answers once they are durable: a syncfs on top asks for nothing new.
-	alone := fsType == unix.NFS_SUPER_MAGIC
-	d.eachSynced = alone || !tells(fsType)
-	p.devs[d.dev] = &fileSystem{first: d, alone: alone}
+	d.eachSynced, d.remote, d.nfs = s.first.eachSynced, s.first.remote, s.first.nfs
+	d.needsMore.Store(d.remote && !d.nfs) // SMB makes files with modes of its own
 }
+
+// Served tells whether the target is on a server, for whose answers most of the time is waited.
+func (p *Place) Served() bool { return isRemote(p.fsType) }
 
 // typeOf is the type of the file system of a directory; 0: not told.
 func typeOf(fd int) int64 {

@@ -33,6 +33,7 @@ type file struct {
 	fd         int
 	direct     int  // the same past the cache, -1: not had
 	made       bool // just now, with its own mode
+	flushed    bool // the server has made it durable
 	past       atomic.Bool
 	unpushed   atomic.Int64 // bytes on a mount that the kernel was not asked to send yet
 
@@ -131,17 +132,32 @@ func (p *Place) same(d *dir, name string, e *move.Entry) error {
 
 // create makes the temporary file with its size, and its space where it has no holes.
 func (f *file) create() error {
-	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	flags := unix.O_RDWR | unix.O_CREAT | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	// An earlier run's temporary names are known to whoever looks; this one's are not. On NFS O_EXCL
+	// takes a request more, for which others wait who write in that directory.
+	excl := !f.d.nfs || f.p.journal.resumed
+	if excl {
+		flags |= unix.O_EXCL
+	}
 	fd, err := unix.Openat(f.d.fd, f.temp, flags, f.firstMode())
 	if err != nil {
 		return fmt.Errorf("make file: %w", f.p.sinkError(err))
 	}
 	f.fd = fd
+	if !excl && !isNew(fd) {
+		return errors.Join(append(f.closeAll(), errors.New("make file: somebody else has its temporary name"))...)
+	}
 	if err := f.allocate(); err != nil {
 		return errors.Join(fmt.Errorf("make room for %d bytes: %w", f.e.Size, f.p.sinkError(err)), f.discard())
 	}
 	f.openDirect()
 	return nil
+}
+
+// isNew tells whether an open file is one that was just made.
+func isNew(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == 0 && st.Nlink == 1
 }
 
 // firstMode is the mode that the temporary file is made with: its own where that tells nobody
@@ -334,11 +350,17 @@ func (f *file) Commit(ctx context.Context, root move.Hash) error {
 
 // commit sets metadata and gives the file its name: now if it is large, else with its batch.
 func (f *file) commit(ctx context.Context) error {
-	if f.made {
-		f.p.describeIn(f.fd, f.e, f.d)
-	} else {
-		f.p.describe(f.fd, f.e)
+	made := f.d
+	if !f.made {
+		made = nil
 	}
+	var beside sync.WaitGroup
+	if f.d.nfs && f.e.Size > move.PackSize {
+		beside.Go(func() { allowed(f.d.fd) }) // the name will want to know it
+	}
+	// Before it takes a time, a client of SMB has the server write the file to its disk.
+	f.flushed = f.p.describeIn(f.fd, f.e, made) && f.d.remote && !f.d.nfs
+	beside.Wait()
 	if f.e.Size < aloneFrom {
 		return f.p.pend(ctx, f)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -19,13 +20,6 @@ type BusyError struct{ Root string }
 // Error implements error.
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("another copy is writing to %s: wait for its end, or stop it", e.Root)
-}
-
-// probe looks at the target's file system.
-func (p *Place) probe() (err error) {
-	p.fsType = typeOf(p.root)
-	p.probed, err = p.probeFolding()
-	return err
 }
 
 // probeFolding tells whether the target takes upper for lower case, by the journal, which is there:
@@ -43,37 +37,71 @@ func (p *Place) probeFolding() (bool, error) {
 // has the name: the copy before us may have removed it meanwhile.
 func (p *Place) lock(root string) (*os.File, error) {
 	for range 100 {
-		fd, err := unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("write to target %s: open journal: %w", root, err)
-		}
-		f := os.NewFile(uintptr(fd), journal.Name)
-		var a, b unix.Stat_t
-		if err := unix.Fstat(fd, &a); err != nil {
-			return nil, errors.Join(fmt.Errorf("lock target: %w", err), f.Close())
-		}
-		err = kernel.LockOpened(f)
-		if errors.Is(err, kernel.ErrLocked) {
-			return nil, errors.Join(&BusyError{root}, f.Close())
-		}
-		if err != nil && !errors.Is(err, unix.ENOLCK) && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) {
-			return nil, errors.Join(fmt.Errorf("lock target: %w", err), f.Close())
-		}
-		p.unlocked = err != nil
-		var beside errgroup.Group // on a mount each asks the server
-		beside.Go(p.probe)
-		err = unix.Fstatat(p.root, journal.Name, &b, unix.AT_SYMLINK_NOFOLLOW)
-		if perr := beside.Wait(); perr != nil {
-			return nil, errors.Join(fmt.Errorf("look at target: %w", perr), f.Close())
-		}
-		if err == nil && a.Dev == b.Dev && a.Ino == b.Ino {
-			return f, nil
-		}
-		if err = errors.Join(f.Close()); err != nil {
-			return nil, err
+		f, err := p.lockOnce(root)
+		if f != nil || err != nil {
+			return f, err
 		}
 	}
 	return nil, errors.New("lock target: its journal is removed again and again")
+}
+
+// lockOnce gives no file where another one has the name by now. Beside the lock it looks at the
+// target's file system: on a mount each asks the server.
+func (p *Place) lockOnce(root string) (locked *os.File, err error) {
+	fd, err := unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("write to target %s: open journal: %w", root, err)
+	}
+	f := os.NewFile(uintptr(fd), journal.Name)
+	defer func() {
+		if locked == nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	var typing sync.WaitGroup
+	var probing errgroup.Group
+	typing.Go(func() { p.fsType = typeOf(p.root) })
+	probing.Go(func() (err error) { p.probed, err = p.probeFolding(); return err })
+	err = kernel.LockOpened(f)
+	typing.Wait()
+	p.unlocked = errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS)
+	switch {
+	case errors.Is(err, kernel.ErrLocked):
+		err = &BusyError{root}
+	case err != nil && !p.unlocked:
+		err = fmt.Errorf("lock target: %w", err)
+	default:
+		var same bool
+		if same, err = p.named(fd); same {
+			locked = f
+		}
+	}
+	if perr := probing.Wait(); perr != nil && err == nil {
+		return nil, fmt.Errorf("look at target: %w", perr)
+	}
+	return locked, err
+}
+
+// named tells whether an open file has the journal's name. A client of NFS takes what it knows of a
+// directory for true for seconds, but asks the server for what it opens.
+func (p *Place) named(fd int) (bool, error) {
+	var a, b unix.Stat_t
+	err := unix.Fstat(fd, &a)
+	if err == nil && p.fsType == unix.NFS_SUPER_MAGIC {
+		var again int
+		if again, err = unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
+			err = errors.Join(unix.Fstat(again, &b), unix.Close(again))
+		}
+	} else if err == nil {
+		err = unix.Fstatat(p.root, journal.Name, &b, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESTALE) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock target: %w", err)
+	}
+	return a.Dev == b.Dev && a.Ino == b.Ino, nil
 }
 
 // forgetAll ends the journal: gone where all is done, else kept for the next run.
@@ -89,17 +117,28 @@ func (p *Place) forgetAll() error {
 	// Closed before the times are set again: an NFS client only renames what is open, and
 	// removes it with its last close, which changes the directory once more. That takes it more
 	// questions than to be told so; the lock goes with the close, and the name has to be gone by then.
-	return errors.Join(err, keepingTimes(p.root, func() error {
+	end := func() error {
 		if p.fsType != unix.NFS_SUPER_MAGIC {
 			return errors.Join(unix.Unlinkat(p.root, journal.Name, 0), m.f.Close())
 		}
 		gone := tempName(journal.Name, p.o.Run, false)
 		err := unix.Renameat(p.root, journal.Name, p.root, gone)
-		if err = errors.Join(err, m.f.Close()); err == nil {
+		var beside sync.WaitGroup
+		beside.Go(func() { allowed(p.root) })
+		err = errors.Join(err, m.f.Close())
+		if beside.Wait(); err == nil {
 			err = unix.Unlinkat(p.root, gone, 0)
 		}
 		return err
-	}))
+	}
+	if p.last == nil || !p.finished {
+		return errors.Join(err, keepingTimes(p.root, end))
+	}
+	if eerr := end(); eerr != nil {
+		return errors.Join(err, eerr)
+	}
+	p.describe(p.root, p.last)
+	return err
 }
 
 // keepingTimes changes a directory whose metadata are set already, and sets its times again.

@@ -82,34 +82,8 @@ func (p *Place) special(d *dir, temp string, e *move.Entry) (err error) {
 // directory makes a directory that only we may use, until Finish sets its metadata.
 func (p *Place) directory(e *move.Entry) error {
 	if e.Path != "" {
-		d, name, err := p.parent(e.Path)
-		if err != nil {
+		if err := p.haveDir(e); err != nil {
 			return err
-		}
-		defer p.release(d)
-		action, st, err := p.decide(d, name, e)
-		if err != nil {
-			return err
-		}
-		if action == Replace {
-			if err := unix.Unlinkat(d.fd, name, 0); err != nil {
-				return fmt.Errorf("replace what is no directory: %w", err)
-			}
-		}
-		if action != Same {
-			if err := unix.Mkdirat(d.fd, name, 0o700); err != nil {
-				return fmt.Errorf("make directory: %w", p.sinkError(err))
-			}
-			d.named(name)
-			p.mu.Lock()
-			if len(p.fresh) < freshDirs {
-				p.fresh[e.Path] = true
-			}
-			p.mu.Unlock()
-		} else if st.Mode&0o700 != 0o700 {
-			if err := p.unlock(e.Path, st.Mode); err != nil {
-				return err
-			}
 		}
 	}
 	p.mu.Lock()
@@ -119,6 +93,48 @@ func (p *Place) directory(e *move.Entry) error {
 		p.report.Count(func(s *move.Summary) { s.Directories++ })
 	}
 	return err
+}
+
+// haveDir makes a directory that is not there.
+func (p *Place) haveDir(e *move.Entry) error {
+	d, name, err := p.parent(e.Path)
+	if err != nil {
+		return err
+	}
+	defer p.release(d)
+	if d.fresh { // at most this run's own entry has the name
+		if err := p.makeDir(d, name, e); !errors.Is(err, unix.EEXIST) {
+			return err
+		}
+	}
+	action, st, err := p.decide(d, name, e)
+	if err != nil {
+		return err
+	}
+	switch {
+	case action == Replace:
+		if err := unix.Unlinkat(d.fd, name, 0); err != nil {
+			return fmt.Errorf("replace what is no directory: %w", err)
+		}
+	case action == Same && st.Mode&0o700 != 0o700:
+		return p.unlock(e.Path, st.Mode)
+	case action == Same:
+		return nil
+	}
+	return p.makeDir(d, name, e)
+}
+
+func (p *Place) makeDir(d *dir, name string, e *move.Entry) error {
+	if err := unix.Mkdirat(d.fd, name, 0o700); err != nil {
+		return fmt.Errorf("make directory: %w", p.sinkError(err))
+	}
+	d.named(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.fresh) < freshDirs {
+		p.fresh[e.Path] = true
+	}
+	return nil
 }
 
 // unlock lets us write to a directory whose owner may not; its metadata come at the end.

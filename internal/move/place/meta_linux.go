@@ -15,12 +15,12 @@ import (
 // back, and reports what was not kept. The order matters: a change of owner clears set-ID bits
 // and capabilities, an extended attribute needs the mode with which its entry was made, and
 // every other change would move the time.
-func (p *Place) describe(fd int, e *move.Entry) { p.describeIn(fd, e, nil) }
+func (p *Place) describe(fd int, e *move.Entry) { _ = p.describeIn(fd, e, nil) }
 
 // describeIn describes a file that was just made in a directory; nil: it may be an older one.
 // What is known without asking is not asked, and what is right is not set: on a mount each
-// takes a round trip.
-func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
+// takes a round trip. It tells whether the time was set, which comes last.
+func (p *Place) describeIn(fd int, e *move.Entry, made *dir) (timely bool) {
 	proc := fmt.Sprintf("/proc/self/fd/%d", fd)
 	found, stripped := false, made != nil && made.hands.Load() == handsNothing
 	if made != nil && !made.needsMore.Load() && len(e.Xattrs) == 0 && p.ours(e) {
@@ -28,14 +28,14 @@ func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
 			found, stripped = p.stripMade(proc, e, made), true
 		}
 		if !found && p.onlyTimed(fd, e) {
-			return
+			return true
 		}
 		made.needsMore.Store(true)
 	}
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		p.report.Lose(move.LostMode, e.Path, "look at it: %v", err)
-		return
+		return false
 	}
 	var why [3]error // of owner, mode, mtime
 	given := st.Uid != e.UID || st.Gid != e.GID
@@ -62,6 +62,7 @@ func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
 		why[2] = unix.UtimesNanoAt(unix.AT_FDCWD, proc, times(e), 0) // before Linux 5.8
 	}
 	p.compare(fd, e, mode, why)
+	return why[2] == nil
 }
 
 // stripMade strips an entry, and notes of the directory in which it was made, unless that is nil,

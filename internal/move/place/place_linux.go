@@ -1,7 +1,6 @@
 package place
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -30,6 +29,7 @@ type Place struct {
 	journal  *memory // nil: in a plan
 	unlocked bool
 	finished bool
+	last     *move.Entry // the root, where its metadata wait for the journal's end
 
 	mu    sync.Mutex // of what follows
 	cache map[string]*dir
@@ -54,8 +54,8 @@ type dir struct {
 	fresh bool // this run has made it: what it holds is this run's
 	// eachSynced: files, and directories, of its file system are made durable one by one.
 	eachSynced bool
-	// remote: it lies on a mount of NFS or SMB.
-	remote bool
+	// remote: it lies on a mount of NFS or SMB; nfs: of NFS.
+	remote, nfs bool
 	// hands tells whether it hands attributes down to files that are made in it.
 	hands atomic.Int32
 	// needsMore: a file of ours that was made in it was not as it was made with.
@@ -135,11 +135,18 @@ func (p *Place) dir(path string) (*dir, error) {
 	if p.root < 0 {
 		return nil, unix.ENOENT
 	}
+	p.mu.Unlock() // a server is asked: others go on
 	fd, dev, err := p.openDir(path)
+	folds := err == nil && (p.probed || foldsCase(fd))
+	p.mu.Lock()
 	if err != nil {
 		return nil, err
 	}
-	d := &dir{fd: fd, path: path, dev: dev, refs: 1, folds: p.probed || foldsCase(fd), fresh: p.fresh[path]}
+	if d := p.cache[path]; d != nil { // somebody else was first
+		d.refs++
+		return d, unix.Close(fd)
+	}
+	d := &dir{fd: fd, path: path, dev: dev, refs: 1, folds: folds, fresh: p.fresh[path]}
 	delete(p.fresh, path)
 	p.evict()
 	p.cache[path] = d
@@ -329,30 +336,6 @@ func joined(dir, name string) string {
 		return name
 	}
 	return dir + "/" + name
-}
-
-// Finish implements move.Sink.
-func (p *Place) Finish(ctx context.Context) error {
-	if err := p.flush(ctx); err != nil {
-		return err
-	}
-	err := p.dirs.Backward(func(e *move.Entry) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		d, err := p.dir(e.Path)
-		if err != nil {
-			p.report.Lose(move.Failed, e.Path, "open directory for its metadata: %v", err)
-			return nil
-		}
-		defer p.release(d)
-		p.describe(d.fd, e)
-		return p.syncDir(d)
-	})
-	if err = errors.Join(err, p.sweep(), p.sync()); err == nil {
-		p.finished = true
-	}
-	return err
 }
 
 // Device is the number of the block device that the target lies on, "8:16", where it lies on

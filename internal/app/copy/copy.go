@@ -175,10 +175,10 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 		dst = &place.Deleting{Place: s.dst, Whole: s.route.Whole(), Most: o.MaxDelete, Rep: s.report}
 	}
 	s.out.Times, err = local.Copy(ctx, s.src, dst, s.report, local.Options{Rate: int64(o.Limit), Verify: o.verify(), Clone: true, Spent: spent})
+	err = errors.Join(err, s.close()) // on a mount this waits for answers: the samples go on
 	stop()
 	s.tell()
 	s.seen.close()
-	err = errors.Join(err, s.close())
 	s.out.CPUSec = (cpuTime() - cpu).Seconds()
 	if counts, _, _ := s.report.Losses(); err == nil && counts[move.Failed] == 0 {
 		err = note(e, o, true)

@@ -58,6 +58,10 @@ func (p *Place) lockOnce(root string) (locked *os.File, err error) {
 			err = errors.Join(err, f.Close())
 		}
 	}()
+	var is unix.Stat_t
+	if err := unix.Fstat(fd, &is); err != nil {
+		return nil, fmt.Errorf("lock target: %w", err)
+	}
 	var typing sync.WaitGroup
 	var probing errgroup.Group
 	typing.Go(func() { p.fsType = typeOf(p.root) })
@@ -72,7 +76,7 @@ func (p *Place) lockOnce(root string) (locked *os.File, err error) {
 		err = fmt.Errorf("lock target: %w", err)
 	default:
 		var same bool
-		if same, err = p.named(fd); same {
+		if same, err = p.named(&is); same {
 			locked = f
 		}
 	}
@@ -82,18 +86,18 @@ func (p *Place) lockOnce(root string) (locked *os.File, err error) {
 	return locked, err
 }
 
-// named tells whether an open file has the journal's name. A client of NFS takes what it knows of a
+// named tells whether a file has the journal's name. A client of NFS takes what it knows of a
 // directory for true for seconds, but asks the server for what it opens.
-func (p *Place) named(fd int) (bool, error) {
-	var a, b unix.Stat_t
-	err := unix.Fstat(fd, &a)
-	if err == nil && p.fsType == unix.NFS_SUPER_MAGIC {
-		var again int
-		if again, err = unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
-			err = errors.Join(unix.Fstat(again, &b), unix.Close(again))
+func (p *Place) named(is *unix.Stat_t) (bool, error) {
+	var has unix.Stat_t
+	var err error
+	if p.fsType == unix.NFS_SUPER_MAGIC {
+		var fd int
+		if fd, err = unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
+			err = errors.Join(unix.Fstat(fd, &has), unix.Close(fd))
 		}
-	} else if err == nil {
-		err = unix.Fstatat(p.root, journal.Name, &b, unix.AT_SYMLINK_NOFOLLOW)
+	} else {
+		err = unix.Fstatat(p.root, journal.Name, &has, unix.AT_SYMLINK_NOFOLLOW)
 	}
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESTALE) {
 		return false, nil
@@ -101,7 +105,7 @@ func (p *Place) named(fd int) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("lock target: %w", err)
 	}
-	return a.Dev == b.Dev && a.Ino == b.Ino, nil
+	return is.Dev == has.Dev && is.Ino == has.Ino, nil
 }
 
 // forgetAll ends the journal: gone where all is done, else kept for the next run.

@@ -55,7 +55,7 @@ func (b *bench) kinds() []fault {
 // faults runs cases of every kind, drawn by their shares, then those that take a lab. A case
 // ends with a copy that nothing disturbs, which has to be right by a comparison that is not
 // linerate's.
-func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) error {
+func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) (err error) {
 	if os.Geteuid() != 0 {
 		return errors.New("faults are put in as root: they mount, and run copies as another user")
 	}
@@ -74,12 +74,22 @@ func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) error 
 		}
 	}
 	tallies := make([]tally, len(kinds))
-	defer func() { printTallies(kinds, tallies) }()
+	keep, err := b.portions()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		printTallies(kinds, tallies)
+		err = errors.Join(err, b.printSum())
+	}()
 	for i := range n {
 		k := b.draw(kinds)
 		tallies[k].cases++
 		if err := kinds[k].one(ctx, &tallies[k]); err != nil {
 			return fmt.Errorf("case %d, %s: %w", i, kinds[k].name, err)
+		}
+		if err := keep(kinds, tallies); err != nil {
+			return err
 		}
 		if (i+1)%50 == 0 {
 			fmt.Fprintf(os.Stderr, "%s %d cases: %+v\n", time.Now().Format(time.TimeOnly), i+1, tallies)
@@ -90,7 +100,7 @@ func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) error 
 	}
 	more, counts, err := b.labFaults(ctx, wanted)
 	kinds, tallies = append(kinds, more...), append(tallies, counts...)
-	return err
+	return errors.Join(err, keep(kinds, tallies))
 }
 
 const quotaName = "target's quota reached"
@@ -118,8 +128,7 @@ func printTallies(kinds []fault, tallies []tally) {
 	}
 	for i, t := range tallies {
 		row(kinds[i].name, t)
-		sum.cases, sum.cut, sum.wrong = sum.cases+t.cases, sum.cut+t.cut, sum.wrong+t.wrong
-		sum.falseDone, sum.unfinished = sum.falseDone+t.falseDone, sum.unfinished+t.unfinished
+		sum = sum.plus(t)
 	}
 	row("all", sum)
 }

@@ -9,6 +9,7 @@
 //	go run ./bench/copy -dir /var/tmp
 //	go run ./bench/copy -only tree -tree 1000000 -dir /dev/shm
 //	go run ./bench/copy -faults 1000 -labs 10 -dir /var/tmp
+//	go run ./bench/copy -faults 100 -seed 8 -portions cases.json    # one of several that add up
 //
 // With -faults it kills copies at random instants, spoils what is on the wire, fills their
 // target, changes their source and more instead, and looks at every file that has its name.
@@ -46,9 +47,10 @@ func main() {
 	binary := flag.String("binary", "", "a linerate that is there; default: this tree's is built")
 	faults := flag.Int("faults", 0, "so many cases of faults instead")
 	labs := flag.Int("labs", 0, "with -faults: so many cases of each kind that takes a lab")
+	portions := flag.String("portions", "", "with -faults: a `FILE` to which the cases are added, and of which the sum is printed; each run takes its own -seed")
 	seed := flag.Uint64("seed", 1, "of the order, of the data and of the faults")
 	flag.Parse()
-	b := &bench{rounds: *rounds, mib: *size, files: *files, manyFiles: *many, labs: *labs, rand: rand.New(rand.NewPCG(*seed, 0))}
+	b := &bench{rounds: *rounds, mib: *size, files: *files, manyFiles: *many, labs: *labs, portionsAt: *portions, seed: *seed, rand: rand.New(rand.NewPCG(*seed, 0))}
 	kit.Main("copy", func(ctx context.Context) error {
 		wanted, err := regexp.Compile(*only)
 		if err != nil {
@@ -71,6 +73,8 @@ func main() {
 type bench struct {
 	kit.User
 	rounds, mib, files, labs int
+	portionsAt               string // "": none are added up
+	seed                     uint64
 	manyFiles                int // files of the tree
 	rand                     *rand.Rand
 	programs                 *regexp.Regexp // which of the others run

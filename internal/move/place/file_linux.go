@@ -144,6 +144,7 @@ func (f *file) create() error {
 		return fmt.Errorf("make file: %w", f.p.sinkError(err))
 	}
 	f.fd = fd
+	f.unpushed.Store(pushed - 1) // the first part is sent at once
 	if !excl && !isNew(fd) {
 		return errors.Join(append(f.closeAll(), errors.New("make file: somebody else has its temporary name"))...)
 	}
@@ -191,7 +192,8 @@ func (f *file) allocate() error {
 	if !f.e.Sparse && f.e.Size < aloneFrom && f.d.remote {
 		return nil // its writes make its size: a question less
 	}
-	if !f.e.Sparse && f.e.Size > move.PackSize {
+	// A server may fill the room of a large file before it answers, and nothing is written meanwhile.
+	if !f.e.Sparse && f.e.Size > move.PackSize && !f.d.remote {
 		err := unix.Fallocate(f.fd, 0, 0, f.e.Size)
 		if err == nil || !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
 			return err

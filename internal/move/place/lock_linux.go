@@ -115,6 +115,7 @@ func (p *Place) forgetAll() error {
 		return nil
 	}
 	err := m.beside.Wait()
+	m.rest() // what it could not write nobody misses any more: what had a name is durable without it
 	if !m.keepNothing(p.finished) {
 		return errors.Join(err, m.f.Close())
 	}

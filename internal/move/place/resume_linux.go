@@ -45,6 +45,7 @@ type memory struct {
 
 	appending bool
 	appended  *sync.Cond // an append has ended
+	failed    error      // of one beside the copy: nothing more is written then
 
 	beside errgroup.Group // what is done with the journal beside the copy
 }
@@ -239,7 +240,7 @@ func (f *file) room(n int64) error {
 	m, most := f.p.journal, cmp.Or(f.p.o.Journal, journalBytes)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.ahead > 0 && m.ahead+n > most {
+	for m.ahead > 0 && m.ahead+n > most && m.failed == nil {
 		if m.appending {
 			m.appended.Wait()
 		} else if err := f.p.append(); err != nil {
@@ -248,21 +249,36 @@ func (f *file) room(n int64) error {
 	}
 	m.ahead += n
 	m.flying += n
-	return nil
+	return m.failed
 }
 
-// wrote counts bytes that were written, and appends to the journal when that is due. One
-// goroutine appends while the others continue.
+// wrote counts bytes that were written, and has the journal appended to when that is due, beside the
+// writing of others and beside the end of the file.
 func (f *file) wrote(n int64) error {
 	m, most := f.p.journal, cmp.Or(f.p.o.Journal, journalBytes)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.flying -= n
 	m.since += n
-	if m.appending || m.since < most/journalParts && time.Since(m.last) < journalEvery {
-		return nil
+	if m.failed != nil || m.appending || m.since < most/journalParts && time.Since(m.last) < journalEvery {
+		return m.failed
 	}
-	return f.p.append()
+	m.appending = true
+	go func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.failed = f.p.append()
+	}()
+	return nil
+}
+
+// rest waits for the end of an append.
+func (m *memory) rest() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.appending {
+		m.appended.Wait()
+	}
 }
 
 // appendLast has the journal know all that was written until now.
@@ -272,6 +288,9 @@ func (p *Place) appendLast() error {
 	defer m.mu.Unlock()
 	for m.appending {
 		m.appended.Wait()
+	}
+	if m.failed != nil {
+		return m.failed
 	}
 	return p.append()
 }

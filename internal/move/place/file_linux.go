@@ -144,7 +144,9 @@ func (f *file) create() error {
 		return fmt.Errorf("make file: %w", f.p.sinkError(err))
 	}
 	f.fd = fd
-	f.unpushed.Store(pushed - 1) // the first part is sent at once
+	if f.e.Size > pushed {
+		f.unpushed.Store(pushed - 1) // the first block is sent at once
+	}
 	if !excl && !isNew(fd) {
 		return errors.Join(append(f.closeAll(), errors.New("make file: somebody else has its temporary name"))...)
 	}

@@ -65,7 +65,7 @@ func (f *file) proveAll(list []written) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, w := range list {
-		if now := f.blocks[w.index]; now.hash == w.hash && now.durable == w.durable { // not written once more
+		if now := f.blocks[w.index]; now.hash == w.hash && (now.durable || !w.durable) { // not written once more
 			now.proven = true
 			f.blocks[w.index] = now
 		}

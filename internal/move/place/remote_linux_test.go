@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
+	"linerate/internal/move/journal"
 )
 
 // What is done otherwise on a mount of NFS leaves the same: the file whole and with its metadata, the
@@ -101,6 +102,104 @@ func TestTheJournalOfNFSIsHeldUntilItsNameIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(next.Finish(t.Context()), next.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// On NFS a temporary file is made without O_EXCL: what has its name already is left as it is.
+func TestWhatHasATemporaryNameOfNFSIsNotWritten(t *testing.T) {
+	dir, r := t.TempDir(), move.NewReport(nil)
+	p, err := Open(dir, Options{Run: "test"}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.fsType = unix.NFS_SUPER_MAGIC
+	temp := filepath.Join(dir, tempName("f", "test", false))
+	if err := os.WriteFile(temp, []byte("of somebody else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, b := small("f", "content")
+	if err := p.Put(t.Context(), e, b); err == nil {
+		t.Error("it was written")
+	}
+	if got, err := os.ReadFile(temp); err != nil || string(got) != "of somebody else" {
+		t.Errorf("%q, %v", got, err)
+	}
+	e, b = small("g", "content") // there others go on, and have their names at once
+	if err := p.Put(t.Context(), e, b); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "g")); err != nil || string(got) != "content" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := errors.Join(p.Finish(t.Context()), p.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whoever has locked a journal that has lost its name since does not take it for the target's.
+func TestAJournalThatLostItsNameIsNotTheTargets(t *testing.T) {
+	p, _, dir := openPlace(t)
+	var is unix.Stat_t
+	if err := unix.Fstat(int(p.journal.f.Fd()), &is); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, journal.Name)
+	for _, fs := range []int64{unix.NFS_SUPER_MAGIC, unix.EXT4_SUPER_MAGIC} {
+		p.fsType = fs
+		if same, err := p.named(&is); err != nil || !same {
+			t.Errorf("it has its name: %v, %v", same, err)
+		}
+		if err := os.Rename(at, at+".gone"); err != nil {
+			t.Fatal(err)
+		}
+		if same, err := p.named(&is); err != nil || same {
+			t.Errorf("nothing has its name: %v, %v", same, err)
+		}
+		if err := os.WriteFile(at, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if same, err := p.named(&is); err != nil || same {
+			t.Errorf("another has its name: %v, %v", same, err)
+		}
+		if err := os.Rename(at+".gone", at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Directories are described several at once, but none before what it holds: its mode may lock it.
+func TestOnAServerADirectoryIsDescribedAfterWhatItHolds(t *testing.T) {
+	dir, r := t.TempDir(), move.NewReport(nil)
+	p, err := Open(dir, Options{Run: "test"}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.fsType = unix.SMB2_SUPER_MAGIC
+	uid, gid := uint32(os.Geteuid()), uint32(os.Getegid())
+	var paths []string
+	for _, a := range []string{"a", "b", "c"} {
+		paths = append(paths, a)
+		for i := range 20 {
+			paths = append(paths, filepath.Join(a, string(rune('a'+i))), filepath.Join(a, string(rune('a'+i)), "x"))
+		}
+	}
+	for i, path := range append([]string{""}, paths...) {
+		e := &move.Entry{Path: path, Kind: move.Directory, Mode: 0o500, UID: uid, GID: gid, Mtime: move.Time{Sec: int64(1_000_000 + i)}}
+		if err := p.Make(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(p.Finish(t.Context()), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range append([]string{""}, paths...) {
+		looksAs(t, filepath.Join(dir, path), 0o500, time.Unix(int64(1_000_000+i), 0))
+	}
+	if counts, _, _ := r.Losses(); len(counts) > 0 {
+		t.Error(counts)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Error(err)
 	}
 }

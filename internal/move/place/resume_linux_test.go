@@ -2,6 +2,7 @@ package place
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -92,4 +93,32 @@ func TestNoMoreIsWrittenAheadOfTheJournalThanAKillMayCost(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// What the journal could not be told beside the copy ends the writing of what it is to know.
+func TestAJournalThatCannotBeWrittenEndsTheFile(t *testing.T) {
+	p, err := Open(t.TempDir(), Options{Run: "test", Journal: 4 * move.BlockSize}, move.NewReport(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &move.Entry{Path: "f", Kind: move.File, Mode: 0o644, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Size: aloneFrom, Links: 1}
+	f, _, err := p.Begin(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.journal.f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	for i := range int64(aloneFrom / move.BlockSize) {
+		b := move.Block{Index: i, Extents: []move.Extent{{Offset: i * move.BlockSize, Length: move.BlockSize}}, Data: make([]byte, move.BlockSize)}
+		b.Seal(move.Fast)
+		if failed = f.Write(t.Context(), b); failed != nil {
+			break
+		}
+	}
+	if failed == nil {
+		t.Error("all was written")
+	}
+	_ = errors.Join(f.Abort(true), p.Close()) // the journal is closed already
 }

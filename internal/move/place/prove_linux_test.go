@@ -41,6 +41,7 @@ func proving(t *testing.T, at func(dir, point string)) (f *file, root move.Hash)
 		if err := to.Write(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
+		p.journal.rest()
 	}
 	return to.(*file), move.Root(e.Size, func(yield func(move.Leaf) bool) {
 		for _, l := range leaves {

@@ -99,10 +99,11 @@ func (b *bench) mounts(ctx context.Context) error {
 	for _, at := range []struct {
 		rtt        string
 		mib, files int
-	}{{"200us", 96, 300}, {"16ms", 32, 40}} {
+		each       int // files of each of 8 directories
+	}{{"200us", 96, 300, 40}, {"16ms", 32, 40, 20}} {
 		for _, kind := range []string{"nfs", "smb"} {
 			err := b.inLab(ctx, at.rtt, []string{"--kernel", "client1", "--serve", "server1=" + kind}, func(s lab.Status) error {
-				return b.onMount(ctx, s, kind, at.rtt, at.mib, at.files)
+				return b.onMount(ctx, s, kind, at.rtt, at.mib, at.files, at.each)
 			})
 			if err != nil {
 				failed = append(failed, fmt.Errorf("%s at %s: %w", kind, at.rtt, err))
@@ -113,7 +114,7 @@ func (b *bench) mounts(ctx context.Context) error {
 }
 
 // onMount runs all rows of one mount.
-func (b *bench) onMount(ctx context.Context, s lab.Status, kind, rtt string, mib, files int) error {
+func (b *bench) onMount(ctx context.Context, s lab.Status, kind, rtt string, mib, files, each int) error {
 	dir := "/mnt/" + kind
 	for _, server := range s.Servers {
 		if server.Kind != kind {
@@ -132,6 +133,7 @@ func (b *bench) onMount(ctx context.Context, s lab.Status, kind, rtt string, mib
 	}{
 		{fmt.Sprintf("one file of %d MiB", mib), 1, func() (int64, error) { return b.large(mib) }},
 		{fmt.Sprintf("%d files of 64 KiB", files), files, func() (int64, error) { return b.small(files, 64<<10) }},
+		{fmt.Sprintf("%d files of 64 KiB in 8 directories", 8*each), 8 * each, func() (int64, error) { return b.smallIn(8*each, each, 64<<10) }},
 	} {
 		n, err := work.fill()
 		if err != nil {

@@ -350,12 +350,14 @@ func (b *bench) write(path string, size int64) (int64, error) {
 }
 
 // small makes the source many files, 500 to a directory.
-func (b *bench) small(files int, size int64) (sum int64, err error) {
+func (b *bench) small(files int, size int64) (int64, error) { return b.smallIn(files, 500, size) }
+
+func (b *bench) smallIn(files, each int, size int64) (sum int64, err error) {
 	if err := os.RemoveAll(b.src); err != nil {
 		return 0, err
 	}
 	for i := range files {
-		dir := filepath.Join(b.src, fmt.Sprintf("d%03d", i/500))
+		dir := filepath.Join(b.src, fmt.Sprintf("d%03d", i/each))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return 0, err
 		}

@@ -18,8 +18,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"linerate/bench/kit"
-
 	"linerate/internal/kernel"
 )
 
@@ -118,19 +116,6 @@ func (b *bench) draw(kinds []fault) int {
 		}
 	}
 	return 0
-}
-
-func printTallies(kinds []fault, tallies []tally) {
-	kit.Head(os.Stdout, "fault", "cases", "copies cut by it", "wrong files under their names", `"done" that was not`, "not right in the end")
-	var sum tally
-	row := func(name string, t tally) {
-		fmt.Printf("| %s | %d | %d | %d | %d | %d |\n", name, t.cases, t.cut, t.wrong, t.falseDone, t.unfinished)
-	}
-	for i, t := range tallies {
-		row(kinds[i].name, t)
-		sum = sum.plus(t)
-	}
-	row("all", sum)
 }
 
 // tree makes a source with a journalled file, a middling one and small ones. One that no case

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"linerate/bench/kit"
 )
 
 // portions are runs of faults that add up to one table, in a file: each has its own seed.
@@ -133,4 +135,17 @@ func (p *portions) sum() (kinds []fault, tallies []tally) {
 
 func (t tally) plus(u tally) tally {
 	return tally{t.cases + u.cases, t.cut + u.cut, t.wrong + u.wrong, t.falseDone + u.falseDone, t.unfinished + u.unfinished}
+}
+
+func printTallies(kinds []fault, tallies []tally) {
+	kit.Head(os.Stdout, "fault", "cases", "copies cut by it", "wrong files under their names", `"done" that was not`, "not right in the end")
+	var sum tally
+	row := func(name string, t tally) {
+		fmt.Printf("| %s | %d | %d | %d | %d | %d |\n", name, t.cases, t.cut, t.wrong, t.falseDone, t.unfinished)
+	}
+	for i, t := range tallies {
+		row(kinds[i].name, t)
+		sum = sum.plus(t)
+	}
+	row("all", sum)
 }

@@ -188,7 +188,7 @@ func TestAThousandPathsAreAList(t *testing.T) {
 	k.waits("    path 999 ", "of 1003")
 	k.types("\r")
 	k.waits("\npath 999 ", "!path 998")
-	for range 3 {
+	for range 6 {
 		for i := range all {
 			all[i].At = all[i].At.Add(time.Second)
 		}

@@ -35,6 +35,7 @@ func (p *Place) onDevice(d *dir) {
 			fsType = typeOf(d.fd)
 		}
 		d.remote, d.nfs = isRemote(fsType), fsType == unix.NFS_SUPER_MAGIC
+		d.timeSyncs = d.remote && !d.nfs && tells(fsType)
 		// An NFS client syncs a file as it closes it, and changes names by requests that the server
 		// answers once they are durable: a syncfs on top asks for nothing new. On SMB it asks the
 		// server for nothing at all.
@@ -42,7 +43,7 @@ func (p *Place) onDevice(d *dir) {
 		d.eachSynced = s.alone || !tells(fsType)
 		p.devs[d.dev] = s
 	}
-	d.eachSynced, d.remote, d.nfs = s.first.eachSynced, s.first.remote, s.first.nfs
+	d.eachSynced, d.remote, d.nfs, d.timeSyncs = s.first.eachSynced, s.first.remote, s.first.nfs, s.first.timeSyncs
 	d.needsMore.Store(d.remote && !d.nfs) // SMB makes files with modes of its own
 }
 

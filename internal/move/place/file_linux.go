@@ -362,8 +362,7 @@ func (f *file) commit(ctx context.Context) error {
 	if f.d.nfs && f.e.Size > move.PackSize {
 		beside.Go(func() { allowed(f.d.fd) }) // the name will want to know it
 	}
-	// Before it takes a time, a client of SMB has the server write the file to its disk.
-	f.flushed = f.p.describeIn(f.fd, f.e, made) && f.d.remote && !f.d.nfs
+	f.flushed = f.p.describeIn(f.fd, f.e, made) && f.d.timeSyncs
 	beside.Wait()
 	if f.e.Size < aloneFrom {
 		return f.p.pend(ctx, f)

@@ -56,6 +56,9 @@ type dir struct {
 	eachSynced bool
 	// remote: it lies on a mount of NFS or SMB; nfs: of NFS.
 	remote, nfs bool
+	// timeSyncs: before it takes a time, its client has the server write the file to its disk, as that of
+	// SMB does since 2019 ("cifs: flush before set-info if we have writeable handles").
+	timeSyncs bool
 	// hands tells whether it hands attributes down to files that are made in it.
 	hands atomic.Int32
 	// needsMore: a file of ours that was made in it was not as it was made with.

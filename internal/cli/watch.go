@@ -98,23 +98,28 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 	if err != nil {
 		return err
 	}
-	ctx, quit := context.WithCancel(ctx)
+	seen, quit := context.WithCancel(ctx)
 	v := newView(env, o.once, o.replay == "")
-	v.quit, v.done = quit, ctx.Done()
+	v.quit, v.done = quit, seen.Done()
 	defer func() { _ = v.end() }() // after a panic, too
 	if o.replay != "" {
-		err = watch.Replay(ctx, env.Env, watch.ReplayOptions{Ref: o.replay, LineRate: w.LineRate, Window: o.window, Speed: o.speed, Show: v.show})
+		err = watch.Replay(seen, env.Env, watch.ReplayOptions{Ref: o.replay, LineRate: w.LineRate, Window: o.window, Speed: o.speed, Show: v.show})
 		if err == nil && v.screen != nil {
 			v.screen.stay()
 		}
 	} else {
 		w.Show = v.show
-		err = watch.Live(ctx, env.Env, w, p)
+		err = watch.Live(seen, env.Env, w, p)
 	}
-	if errors.Is(err, errSeen) || ctx.Err() != nil { // Ctrl-C is how a view ends
-		err = nil
+	wanted := errors.Is(err, errSeen) || seen.Err() != nil // q is how a view ends
+	failed := v.end()
+	switch {
+	case ctx.Err() != nil: // and so is Ctrl-C; the terminal may be gone
+		return nil
+	case wanted:
+		return failed
 	}
-	return cmp.Or(err, v.end())
+	return cmp.Or(err, failed)
 }
 
 // live is what to watch, but for a recorded run.

@@ -16,8 +16,21 @@ import (
 // heard is an emulated terminal that remembers what was sent to it.
 type heard struct {
 	vt.MockTerm
-	mu   sync.Mutex
-	sent bytes.Buffer
+	mu      sync.Mutex
+	sent    bytes.Buffer
+	reading sync.WaitGroup
+}
+
+// Read and Start: the emulated terminal does not start again while it is read.
+func (h *heard) Read(b []byte) (int, error) {
+	h.reading.Add(1)
+	defer h.reading.Done()
+	return h.MockTerm.Read(b)
+}
+
+func (h *heard) Start() error {
+	h.reading.Wait()
+	return h.MockTerm.Start()
 }
 
 func (h *heard) Write(b []byte) (int, error) {

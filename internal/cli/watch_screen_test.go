@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +190,7 @@ func TestAThousandPathsAreAList(t *testing.T) {
 	k.types("\r")
 	k.waits("\npath 999 ", "!path 998")
 	for range 6 {
+		all = slices.Clone(all) // what was handed over is the view's
 		for i := range all {
 			all[i].At = all[i].At.Add(time.Second)
 		}

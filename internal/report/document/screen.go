@@ -68,6 +68,9 @@ func (s *Screen) Hold() (release func() error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.to = to
+		if len(held.kept) == 0 {
+			return nil
+		}
 		if _, err := to.Write(held.kept); err != nil {
 			return fmt.Errorf("write what was kept back: %w", err)
 		}

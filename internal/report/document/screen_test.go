@@ -31,6 +31,40 @@ func TestScreenShowsText(t *testing.T) {
 	}
 }
 
+// What is said while a picture has the terminal comes after it, the newest of it where it is much.
+func TestScreenIsHeld(t *testing.T) {
+	var out strings.Builder
+	s := NewScreen(&out)
+	release := s.Hold()
+	if err := s.Printf("first\x1b[2J\n"); err != nil || out.Len() > 0 {
+		t.Errorf("%q: %v", out.String(), err)
+	}
+	if err := release(); err != nil || out.String() != "first [2J\n" {
+		t.Errorf("%q: %v", out.String(), err)
+	}
+	if err := s.Printf("now\n"); err != nil || !strings.HasSuffix(out.String(), "\nnow\n") {
+		t.Errorf("%q: %v", out.String(), err)
+	}
+	out.Reset()
+	release = s.Hold()
+	for range 1000 {
+		if err := s.Printf("%s\n", strings.Repeat("x", 999)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Printf("last\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := release(); err != nil || out.Len() != mostHeld || !strings.HasSuffix(out.String(), "x\nlast\n") {
+		t.Errorf("%d bytes: %v", out.Len(), err)
+	}
+	s = NewScreen(full{})
+	release = s.Hold()
+	if err := s.Printf("x"); err != nil || release() == nil {
+		t.Error("a full disk is not told", err)
+	}
+}
+
 // A verb's text is one line; numbers keep their verbs.
 func TestScreenPrintf(t *testing.T) {
 	type named string

@@ -31,7 +31,7 @@ const (
 type churn struct {
 	end   *End
 	opens float64
-	bytes float64 // at the interface that moved most, in the direction of the data
+	bytes float64 // at the interface that moved most, in the direction of the data, without those to other hosts
 	wall  time.Duration
 	n     int
 }
@@ -62,7 +62,45 @@ func churnAt(e *End, out bool) *churn {
 		})
 		c.bytes = max(c.bytes, float64(moved))
 	}
+	_, elsewhere := watchedBytes(e, out)
+	c.bytes = max(0, c.bytes-elsewhere)
 	return c
+}
+
+// counts tells whether an end shows how many connections were opened.
+func (e *End) counts() bool {
+	if e == nil || len(e.Samples) < 2 {
+		return false
+	}
+	_, ok := e.Samples[0].SNMP["Tcp.ActiveOpens"]
+	return ok
+}
+
+// watchedBytes is what the connections that samples have moved in one direction, to the peer and elsewhere.
+func watchedBytes(e *End, out bool) (peer, elsewhere float64) {
+	moved := func(c *model.Conn) int64 { return c.BytesReceived }
+	if out {
+		moved = func(c *model.Conn) int64 { return c.BytesAcked }
+	}
+	first, last := map[trackKey]int64{}, map[trackKey]int64{}
+	for i := range e.Samples {
+		for n := range e.Samples[i].Conns {
+			c := &e.Samples[i].Conns[n]
+			k := trackKey{c.Local, c.Remote, c.Inode}
+			if i == 0 {
+				first[k] = moved(c)
+			}
+			last[k] = moved(c)
+		}
+	}
+	for k, b := range last {
+		if isPeer(e.Peer, k.remote) {
+			peer += float64(max(0, b-first[k]))
+		} else {
+			elsewhere += float64(max(0, b-first[k]))
+		}
+	}
+	return peer, elsewhere
 }
 
 // ComeAndGo tells whether connections that are too short to be watched moved data at the
@@ -76,6 +114,20 @@ func ComeAndGo(e *End) bool {
 	return false
 }
 
+// shortAtBoth is the end that tells of short connections between both. Where both count, and one of them
+// opened none, they are others'; and what passed between them is what both interfaces carried.
+func shortAtBoth(snd, rcv *churn, both bool) *churn {
+	switch {
+	case both && (snd == nil || rcv == nil):
+		return nil
+	case snd == nil || both && rcv.bytes < snd.bytes:
+		return rcv
+	case rcv == nil || both || snd.bytes >= rcv.bytes:
+		return snd
+	}
+	return rcv
+}
+
 // shortFlows is the verdict on a transfer of many short connections, where they moved
 // most of what the interface carried; nil elsewhere, and of a copy of ours: it keeps its connections, or has
 // none within one host, so that short ones are of others.
@@ -84,15 +136,12 @@ func (v *views) shortFlows() *model.Verdict {
 		return nil
 	}
 	snd, rcv := churnAt(v.Sender, true), churnAt(v.Receiver, false)
-	c := snd
-	if c == nil || rcv != nil && rcv.bytes > c.bytes {
-		c = rcv
+	c := shortAtBoth(snd, rcv, v.Sender.counts() && v.Receiver.counts())
+	if c == nil {
+		return nil
 	}
-	seen := 0.0
-	for _, s := range v.scenes {
-		seen += s.bytes
-	}
-	if c == nil || !(c.bytes >= max(churnBytes, churnMore*seen)) {
+	seen, _ := watchedBytes(c.end, c == snd)
+	if !(c.bytes >= max(churnBytes, churnMore*seen)) {
 		return nil
 	}
 	rate := c.bytes * 8 / c.wall.Seconds()

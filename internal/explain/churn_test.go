@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +26,17 @@ func TestShortConnections(t *testing.T) {
 		}
 		return c
 	}
+	// The receiver has connections of its own to other hosts, which move what its interface carries.
+	elsewhere := func(c Case) Case {
+		c.Receiver.Peer = netip.MustParseAddr("10.0.0.1")
+		for i := range c.Receiver.Samples {
+			s := &c.Receiver.Samples[i]
+			other := s.Conns[0]
+			other.Remote, other.BytesReceived = netip.MustParseAddrPort("10.0.0.9:40000"), int64(i)*590_000
+			s.Conns = append(slices.Clone(s.Conns), other)
+		}
+		return c
+	}
 	for _, tt := range []struct {
 		name string
 		c    Case
@@ -32,7 +45,9 @@ func TestShortConnections(t *testing.T) {
 	}{
 		{"none was ever seen", short(10, 10, 600_000, false), true, sureOfChurn},
 		{"beside one that lasts and moves little", short(10, 10, 600_000, true), true, sureOfChurn},
-		{"only one end counts them", short(10, 0, 600_000, false), true, guessOfChurn},
+		{"one end counts more", short(10, 6, 600_000, false), true, guessOfChurn},
+		{"the other end opened none: they go elsewhere", short(10, 0, 600_000, false), false, 0},
+		{"what passed went to other hosts", elsewhere(short(10, 10, 600_000, true)), false, 0},
 		{"few connections", short(0, 0, 600_000, false), false, 0},
 		{"many, and nothing in them", short(10, 10, 600, false), false, 0},
 	} {

@@ -30,7 +30,7 @@ var spoken = map[string]int{
 	"store":   5,
 	"study":   5,
 	"systems": 2,
-	"tune":    30,
+	"tune":    31,
 	"web":     3,
 }
 

@@ -76,7 +76,7 @@ func Audit(ctx context.Context, e app.Env, p app.Progress, s Source) (catalogue.
 	case err != nil:
 		return catalogue.Report{}, err
 	case other != nil && s.Kernel != "":
-		return catalogue.Report{}, failure.Of(failure.Usage, "audit: --kernel is of Linux: what %s has is judged as it is", catalogue.SystemName(other.OS))
+		return catalogue.Report{}, failure.Of(failure.Usage, "audit: a kernel is asked for, which Linux alone has: what %s has is judged as it is", catalogue.SystemName(other.OS))
 	case other != nil:
 		return catalogue.InForce(other), nil
 	}

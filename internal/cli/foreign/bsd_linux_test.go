@@ -86,7 +86,7 @@ func TestOneFSOverSSH(t *testing.T) {
 		hasAll(t, h.ran(t, 0, audit...), "valid onefs.network.aggregation = failover (groupnet0.subnet0.pool0) One port carries everything", "without it lacp (the default)",
 			"onefs.file.access_pattern = concurrency (/ifs) (The default", "onefs.network.mtu = 1500 (groupnet0.subnet0)", "not read: whether all of this was read right")
 	}
-	hasAll(t, h.ran(t, 2, "guide", "audit", "isilon", "--kernel", "6.18"), "--kernel is of Linux: what OneFS has is judged as it is")
+	hasAll(t, h.ran(t, 2, "guide", "audit", "isilon", "--kernel", "6.18"), "which Linux alone has: what OneFS has is judged as it is")
 	all := sets("onefs.sysctl.efs.bam.fnprefetch.enable_streaming=1", "onefs.file.access_pattern@/ifs/data=streaming", "onefs.network.mtu@groupnet0.subnet0=9000", "onefs.network.aggregation@groupnet0.subnet0.pool0=lacp")
 	hasAll(t, h.ran(t, 0, append([]string{"tune", "script", "isilon"}, all...)...), `sysctl efs.bam.fnprefetch.enable_streaming="$value"`, "isi set -l", "from='concurrency'; to='streaming'")
 	hasAll(t, h.ran(t, 2, append([]string{"tune", "apply", "isilon"}, all...)...), "from a paper, not verified, and linerate does not run them")

@@ -53,19 +53,19 @@ func perNode(name, said string) (map[string]string, error) {
 	for _, line := range strings.Split(strings.TrimSpace(said), "\n") {
 		m := form.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
-			return nil, fmt.Errorf("the line %q was not understood: it is kept in a recording (--snapshot), send us that", line)
+			return nil, fmt.Errorf("the line %q was not understood: it is kept in a recording, send us that", line)
 		}
 		node := m[1]
 		if node == "" {
 			node = whole
 		}
 		if _, twice := out[node]; twice {
-			return nil, fmt.Errorf("it has two lines of %s: it is kept in a recording (--snapshot), send us that", node)
+			return nil, fmt.Errorf("it has two lines of %s: it is kept in a recording, send us that", node)
 		}
 		out[node] = m[2]
 	}
 	if _, unnamed := out[whole]; unnamed && len(out) > 1 {
-		return nil, errors.New("some of its lines name a node and others do not: it is kept in a recording (--snapshot), send us that")
+		return nil, errors.New("some of its lines name a node and others do not: it is kept in a recording, send us that")
 	}
 	return out, nil
 }

@@ -104,8 +104,11 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 	defer func() { _ = v.end() }() // after a panic, too
 	if o.replay != "" {
 		err = watch.Replay(seen, env.Env, watch.ReplayOptions{Ref: o.replay, LineRate: w.LineRate, Window: o.window, Speed: o.speed, Show: v.show})
-		if err == nil && v.screen != nil {
+		switch {
+		case err == nil && v.screen != nil:
 			v.screen.stay()
+		case err == nil && v.once && len(v.waiting) > 0:
+			err = v.print(v.waiting, nil)
 		}
 	} else {
 		w.Show = v.show

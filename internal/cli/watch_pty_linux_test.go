@@ -248,6 +248,7 @@ func TestWatchOnOtherOutputs(t *testing.T) {
 	}{
 		"dumb":     {"TERM=dumb", self + " " + replays, "starting", "\x1b"},
 		"a pipe":   {"TERM=xterm", self + " " + replays + " | cat", "starting", "\x1b"},
+		"once":     {"TERM=xterm", self + " " + replays + " --once", "watched for 0s", "\x1b[H"},
 		"NO_COLOR": {"NO_COLOR=1", self + " " + replays, "the recording is over", "\x1b[1m"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,6 +32,8 @@ type view struct {
 	asked  time.Time // when one picture might have been shown first, had it not been old
 	none   time.Time // since when there has been no path; zero: there is one
 	told   bool      // that there is none
+
+	waiting []watch.Picture // that are not the one that is to be shown once; nil: there were none
 }
 
 // beneath is what stands beneath a path beside its picture.
@@ -70,6 +72,7 @@ func (v *view) show(all []watch.Picture) error {
 	}
 	v.none, v.told = time.Time{}, false
 	if v.once && v.waits(all) {
+		v.waiting = all
 		return nil
 	}
 	if err := v.print(all, fresh); err != nil {

@@ -52,6 +52,8 @@ var (
 func (FreeBSD) Mechanism(setting, target string) (Mechanism, error) {
 	name := strings.TrimPrefix(setting, freebsdSysctl)
 	switch {
+	case setting == zfsLog:
+		return Mechanism{}, errZFSLog
 	case strings.HasPrefix(setting, "any.zfs."):
 		sh, err := setter.ZFS{}.Shell(setter.Place{Setting: setting, Target: target}, "")
 		return Mechanism{Read: sh.Read, Write: sh.Write}, err

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -36,6 +37,11 @@ var (
 	illumosNumber = regexp.MustCompile(`^(unset|0|[1-9][0-9]{0,18}|0x[0-9a-fA-F]{1,16})$`)
 )
 
+// zfsLog is a device of a pool, which no script of linerate adds.
+const zfsLog = "any.zfs.slog"
+
+var errZFSLog = errors.New("linerate adds no device to a pool, and removes none: zpool add POOL log DEVICE does, and zpool remove POOL DEVICE takes it out")
+
 const (
 	illumosMTU   = "illumos.dladm.mtu"
 	illumosCache = "illumos.stmf.write_cache"
@@ -46,6 +52,8 @@ const (
 func (Illumos) Mechanism(setting, target string) (Mechanism, error) {
 	name := setting[strings.LastIndex(setting, ".")+1:]
 	switch {
+	case setting == zfsLog:
+		return Mechanism{}, errZFSLog
 	case strings.HasPrefix(setting, "any.zfs."):
 		sh, err := setter.ZFS{}.Shell(setter.Place{Setting: setting, Target: target}, "")
 		return Mechanism{Read: sh.Read, Write: sh.Write}, err

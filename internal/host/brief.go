@@ -81,7 +81,8 @@ func sameConn(now model.Conn, before []model.Conn, at int) int {
 }
 
 // roundGrowths is a sample whose connections' numbers grew since the one before by what is told in few
-// bits, so that they lag by less than 1/256 of that. What is left out counts in the next sample.
+// bits, so that they lag by less than 1/256 of that, and of what they are now: a queue that is empty, and
+// a pace without a limit (below 0), are told as such. What is left out counts in the next sample.
 func roundGrowths(s, before model.Sample) model.Sample {
 	s.Conns = slices.Clone(s.Conns)
 	for i := range s.Conns {
@@ -119,9 +120,12 @@ func roundGrowths(s, before model.Sample) model.Sample {
 	return s
 }
 
-// rounded leaves out of a growth what takes many bits to tell.
+// rounded leaves out of a growth what takes many bits to tell, unless it is much beside what a number fell to.
 func rounded[T ~int64 | ~float64](now *T, before T) {
-	*now = before + T(delta.Rounded(int64(*now-before)))
+	told := before + T(delta.Rounded(int64(*now-before)))
+	if max(told-*now, *now-told) <= *now/256 {
+		*now = told
+	}
 }
 
 // only is what a sample tells of those units alone.

@@ -221,6 +221,22 @@ func TestABriefSampleIsBrief(t *testing.T) {
 	}
 }
 
+// Rounded growths leave what has a meaning of its own: nothing in a queue, a window that is shut, no limit.
+func TestARoundedSampleTellsWhatIsEmpty(t *testing.T) {
+	before := model.Conn{BytesAcked: 7e9, RecvQ: 6_000_001, NotSent: 4_194_303, SndWnd: 3_000_017, RTT: 91234567, PacingRate: 1_234_567_891}
+	is := model.Conn{BytesAcked: 8_234_567_891, RecvQ: 0, NotSent: 1448, SndWnd: 0, RTT: 91034567, PacingRate: -1}
+	told := roundGrowths(model.Sample{Conns: []model.Conn{is}}, model.Sample{Conns: []model.Conn{before}}).Conns[0]
+	if left := is.BytesAcked - told.BytesAcked; left <= 0 || left > (is.BytesAcked-before.BytesAcked)/256 {
+		t.Errorf("%d of %d bytes are left out", left, is.BytesAcked-before.BytesAcked)
+	}
+	if off := told.RTT - is.RTT; off < 0 || off > is.RTT/256 {
+		t.Errorf("round trip %v, told as %v", is.RTT, told.RTT)
+	}
+	if told.RecvQ != 0 || told.NotSent != 1448 || told.SndWnd != 0 || told.PacingRate != -1 {
+		t.Errorf("told %+v of %+v", told, is)
+	}
+}
+
 // A host that told little for a while, since many connections moved data, tells its next sample in time once they
 // rest.
 func TestABriefSampleIsSoonAgain(t *testing.T) {

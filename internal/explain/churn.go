@@ -76,28 +76,19 @@ func (e *End) counts() bool {
 	return ok
 }
 
-// watchedBytes is what the connections that samples have moved in one direction, to the peer and elsewhere.
+// watchedBytes is what the connections that samples have moved in one direction, to the peer and elsewhere;
+// those within the host pass no interface.
 func watchedBytes(e *End, out bool) (peer, elsewhere float64) {
-	moved := func(c *model.Conn) int64 { return c.BytesReceived }
-	if out {
-		moved = func(c *model.Conn) int64 { return c.BytesAcked }
-	}
-	first, last := map[trackKey]int64{}, map[trackKey]int64{}
-	for i := range e.Samples {
-		for n := range e.Samples[i].Conns {
-			c := &e.Samples[i].Conns[n]
-			k := trackKey{c.Local, c.Remote, c.Inode}
-			if i == 0 {
-				first[k] = moved(c)
-			}
-			last[k] = moved(c)
+	for _, l := range lifetimes(e.Samples) {
+		moved := l.last.BytesReceived - l.first.BytesReceived
+		if out {
+			moved = l.last.BytesAcked - l.first.BytesAcked
 		}
-	}
-	for k, b := range last {
-		if isPeer(e.Peer, k.remote) {
-			peer += float64(max(0, b-first[k]))
-		} else {
-			elsewhere += float64(max(0, b-first[k]))
+		switch to := l.last.Remote.Addr().Unmap(); {
+		case isPeer(e.Peer, l.last.Remote):
+			peer += float64(moved)
+		case !to.IsLoopback() && to != l.last.Local.Addr().Unmap():
+			elsewhere += float64(moved)
 		}
 	}
 	return peer, elsewhere

@@ -37,6 +37,21 @@ func TestShortConnections(t *testing.T) {
 		}
 		return c
 	}
+	// One to another host had moved much before, and is closed meanwhile; another one stays within the host.
+	closing := func(c Case) Case {
+		c.Receiver.Peer = netip.MustParseAddr("10.0.0.1")
+		for i := range c.Receiver.Samples {
+			s := &c.Receiver.Samples[i]
+			ended, within := s.Conns[0], s.Conns[0]
+			ended.Remote, ended.Inode, ended.BytesReceived = netip.MustParseAddrPort("10.0.0.9:40000"), 77, 1<<40
+			if i > 2 {
+				ended.Inode = 0
+			}
+			within.Local, within.Remote, within.BytesReceived = netip.MustParseAddrPort("127.0.0.1:80"), netip.MustParseAddrPort("127.0.0.1:4000"), int64(i)<<30
+			s.Conns = append(slices.Clone(s.Conns), ended, within)
+		}
+		return c
+	}
 	for _, tt := range []struct {
 		name string
 		c    Case
@@ -48,6 +63,7 @@ func TestShortConnections(t *testing.T) {
 		{"one end counts more", short(10, 6, 600_000, false), true, guessOfChurn},
 		{"the other end opened none: they go elsewhere", short(10, 0, 600_000, false), false, 0},
 		{"what passed went to other hosts", elsewhere(short(10, 10, 600_000, true)), false, 0},
+		{"what went to another host went before", closing(short(10, 10, 600_000, true)), true, sureOfChurn},
 		{"few connections", short(0, 0, 600_000, false), false, 0},
 		{"many, and nothing in them", short(10, 10, 600, false), false, 0},
 	} {

@@ -81,11 +81,16 @@ func (t *track) add(o obs) {
 		if o.at <= last.at {
 			return
 		}
-		if o.c.BytesAcked < last.c.BytesAcked || o.c.BytesReceived < last.c.BytesReceived || o.c.SegsOut < last.c.SegsOut {
+		if fell(last.c, o.c) {
 			t.obs = t.obs[:0]
 		}
 	}
 	t.obs = append(t.obs, o)
+}
+
+// fell tells whether counters went backwards, as those of a new socket do.
+func fell(a, b *model.Conn) bool {
+	return b.BytesAcked < a.BytesAcked || b.BytesReceived < a.BytesReceived || b.SegsOut < a.SegsOut
 }
 
 func carries(c *model.Conn) bool {

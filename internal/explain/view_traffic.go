@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"net/netip"
+
 	"linerate/internal/model"
 )
 
@@ -23,29 +25,49 @@ func (v *hostView) foreign(in []model.Sample, out bool) float64 {
 	if !known(counted) {
 		return unknown()
 	}
-	first, last := map[trackKey]*model.Conn{}, map[trackKey]*model.Conn{}
-	for i, s := range in {
-		for n := range s.Conns {
-			c := &s.Conns[n]
-			k := trackKey{c.Local, c.Remote, c.Inode}
-			if _, seen := last[k]; !seen {
-				first[k] = &model.Conn{} // it began since
-				if i == 0 {
-					first[k] = c
-				}
-			}
-			last[k] = c
-		}
-	}
 	own := 0.0
-	for k, b := range last {
-		own += wireBytes(first[k], b, out)
+	for _, l := range lifetimes(in) {
+		own += wireBytes(l.first, l.last, out)
 	}
 	// On a busy host the interface was read some time after the connections.
 	if late := ratio(in[len(in)-1].Spread.Seconds(), wall(in)); late > 0 {
 		counted *= 1 - min(1, late)
 	}
 	return max(0, counted-ratio(8*own, wall(in)))
+}
+
+// lifetime is one connection's first and last state in samples, the first empty if it began since.
+type lifetime struct{ first, last *model.Conn }
+
+// lifetimes are those of all connections. One that its program has closed has no inode any more, and is the
+// same all the while that it sends what is left.
+func lifetimes(in []model.Sample) (out []lifetime) {
+	type path struct{ local, remote netip.AddrPort }
+	at := map[path]int{}
+	for i := range in {
+		for n := range in[i].Conns {
+			c := &in[i].Conns[n]
+			if !carries(c) {
+				continue
+			}
+			k := path{c.Local, c.Remote}
+			if was, ok := at[k]; ok && goesOn(out[was].last, c) {
+				out[was].last = c
+				continue
+			}
+			first := &model.Conn{}
+			if i == 0 {
+				first = c
+			}
+			at[k], out = len(out), append(out, lifetime{first, c})
+		}
+	}
+	return out
+}
+
+// goesOn tells whether two states under the same addresses are of one connection.
+func goesOn(a, b *model.Conn) bool {
+	return (b.Inode == a.Inode || b.Inode == 0) && !fell(a, b)
 }
 
 // wireBytes of a connection as an interface counts them, between two samples; unknown where data came

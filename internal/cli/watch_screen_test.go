@@ -76,7 +76,7 @@ func (k *keyed) text() string {
 func (k *keyed) waits(texts ...string) {
 	k.Helper()
 	var got string
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		got = k.text()
 		missing := 0
 		for _, s := range texts {
@@ -214,7 +214,7 @@ func TestAnyEndOfAViewEndsIt(t *testing.T) {
 		ends(k)
 		select {
 		case <-k.screen.gone:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%s does not end it", name)
 		}
 		if err := k.screen.show(nil); !errors.Is(err, errSeen) || k.ctx.Err() == nil {

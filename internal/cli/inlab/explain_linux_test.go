@@ -98,7 +98,7 @@ func processIn(t testing.TB, role string) string {
 func awaitSocket(t testing.TB, pid int) {
 	t.Helper()
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		fds, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)

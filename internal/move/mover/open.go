@@ -88,7 +88,7 @@ func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 	}
 	plainModes()
 	m.isNew = !c.One && route.New(root, move.Strings(c.Whole))
-	p, err := place.Open(root, place.Options{Verify: m.task.verify(), Direct: !m.task.Buffered, Setuid: m.task.Setuid, Plan: m.task.Do == Planning}, m.report)
+	p, err := place.Open(root, place.Options{Verify: m.task.verify(), Direct: !m.task.Buffered, Setuid: m.task.Setuid, Plan: m.task.Do == Planning, Told: true}, m.report)
 	if err != nil {
 		return "", "", err
 	}

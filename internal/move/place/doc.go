@@ -22,6 +22,8 @@ type Options struct {
 	Direct bool        // large files past the page cache, where that can be had
 	Setuid bool        // keep set-user-ID and set-group-ID of files
 	Plan   bool        // change nothing: only Decide and Extra are used, the root may be absent
+	// Told: the report is told after Finish, so that all which is lost has to be in it before Close.
+	Told bool
 	// Journal is how many bytes may be written that the journal does not know; 0: 256 MiB. It is
 	// written after a quarter of them, or a second.
 	Journal int64

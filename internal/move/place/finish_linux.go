@@ -43,7 +43,7 @@ func (p *Place) describeDirs(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if e.Path == "" && p.Served() {
+		if e.Path == "" && p.Served() && !p.o.Told {
 			p.last = e // the journal's end changes it once more
 			return nil
 		}

@@ -70,6 +70,29 @@ func TestATargetTakenForNFSIsLeftAsAnyOther(t *testing.T) {
 	}
 }
 
+// Where the report is told after Finish, what the target itself loses is in it by then.
+func TestWhatTheTargetOfNFSLosesIsToldAtFinish(t *testing.T) {
+	dir, r := t.TempDir(), move.NewReport(nil)
+	p, err := Open(dir, Options{Run: "test", Told: true}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.fsType = unix.NFS_SUPER_MAGIC
+	at := move.Time{Sec: 1_000_000_000}
+	root := &move.Entry{Kind: move.Directory, Mode: 0o750, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Mtime: at, Xattrs: []move.Xattr{{Name: "nowhere.x", Value: []byte("1")}}}
+	if err := errors.Join(p.Make(t.Context(), root), p.Finish(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	counts, _, err := r.Losses()
+	if err != nil || counts[move.LostXattr] != 1 {
+		t.Errorf("lost %v, %v", counts, err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	looksAs(t, dir, 0o750, time.Unix(at.Sec, 0))
+}
+
 func looksAs(t *testing.T, path string, mode fs.FileMode, at time.Time) {
 	t.Helper()
 	st, err := os.Stat(path)

@@ -283,6 +283,7 @@ func TestOtherNodesOfOneFSAreReadOrTold(t *testing.T) {
 		"down":   {`the line "isilon-2: unreachable" was not understood`, nil},
 		"twice":  {"two lines of cluster", nil},
 		"mixed":  {"some of its lines name a node", nil},
+		"others": {"no line of it is of this node (isilon-1)", nil},
 		"stale":  {"it has 77 for this node, and sysctl has 1", nil},
 	} {
 		f := readAs(t, "onefs", askFor(t, "onefs", []string{"sh"}, fake.Set+"=cluster:form="+form+";efs.bam.fnprefetch.enable_streaming=1"))

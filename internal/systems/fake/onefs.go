@@ -78,6 +78,8 @@ func (h host) cluster(name string) (string, int) {
 		return name + "=" + here + "\n", 0
 	case "table":
 		return "Node Value\n1    " + here + "\n", 0
+	case "others":
+		return "isilon-2: " + name + ": " + here + "\nisilon-3: " + name + ": " + here + "\n", 0
 	case "down":
 		return "isilon-1: " + name + ": " + here + "\nisilon-2: unreachable\n", 0
 	case "twice":

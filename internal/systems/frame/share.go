@@ -17,7 +17,7 @@ var (
 	ofCluster = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]*)-[0-9]+$`)
 	macs      = regexp.MustCompile(`\b[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}\b`)
 	addresses = regexp.MustCompile(`[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*|\b[0-9]{1,3}(\.[0-9]{1,3}){3}\b`)
-	numbers   = regexp.MustCompile(`\b(0x)?[0-9a-fA-F]{32,}\b|\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\bc[0-9]+t[0-9A-F]{16}d[0-9]+\b`)
+	numbers   = regexp.MustCompile(`\b(0x)?[0-9a-fA-F]{32,}\b|\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\bc[0-9]+t[0-9A-Fa-f]{16,}d[0-9]+([sp][0-9]+)?\b`)
 )
 
 // Share is an answer as it may be shown to others: without what a login printed before it, host

@@ -14,7 +14,7 @@ func TestAShareableAnswerNamesNobody(t *testing.T) {
 		{"cpus", "0\ton-line   since 11/24/2026 08:00:01 filer7"},
 		{"nfs", "server:/home/anna on /mnt"},
 		{"release", "v9.5.0.0"},
-		{"pools", "\t  c0t5000C500A1B2C3D4d0  ONLINE       0     0     0\n\t  c1t5d0  ONLINE"},
+		{"pools", "\t  c0t5000C500A1B2C3D4d0  ONLINE       0     0     0\n\t  c0t600144F0C0AC0D0000004D6A5CDB0001d0s0  ONLINE\n\t  c1t5d0  ONLINE"},
 	}
 	var b strings.Builder
 	b.WriteString("Welcome to filer7, anna\nlinerate-frames 1\n")
@@ -26,7 +26,7 @@ func TestAShareableAnswerNamesNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{"filer7", "example.org", "12:34:56", "3456", "203.0.113.9", "2a01", "4c8609", "6E2A", "5000C500", "anna", "server"} {
+	for _, secret := range []string{"filer7", "example.org", "12:34:56", "3456", "203.0.113.9", "2a01", "4c8609", "6E2A", "5000C500", "600144F0", "anna", "server"} {
 		if strings.Contains(string(got), secret) {
 			t.Errorf("%q stays: %s", secret, got)
 		}

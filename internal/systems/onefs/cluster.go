@@ -70,13 +70,20 @@ func perNode(name, said string) (map[string]string, error) {
 	return out, nil
 }
 
-// agrees compares the value of this node with the one that sysctl printed here.
+// agrees compares the value of this node, which has to be there, with the one that sysctl printed here.
 func agrees(values map[string]string, host, here string) error {
 	short, _, _ := strings.Cut(host, ".")
+	found := false
 	for node, value := range values {
-		if (node == whole || node == host || node == short) && here != "" && value != here {
+		if node != whole && node != host && node != short {
+			continue
+		}
+		if found = true; here != "" && value != here {
 			return fmt.Errorf("it has %s for this node, and sysctl has %s: neither is taken for the other nodes'", value, here)
 		}
+	}
+	if !found {
+		return fmt.Errorf("no line of it is of this node (%s): it is kept in a recording, send us that", short)
 	}
 	return nil
 }

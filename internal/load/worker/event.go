@@ -53,7 +53,8 @@ type Event struct {
 	Unreached *model.Unreached `json:"unreached,omitempty"`
 }
 
-// Work counts what was completed since the last Seen, with the longest latency among it.
+// Work counts what was completed since the run began, warm-up included, with the longest latency since
+// the last Seen.
 type Work struct {
 	Requests int64         `json:"requests"`
 	Bytes    int64         `json:"bytes"`

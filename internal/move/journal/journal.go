@@ -112,7 +112,7 @@ type Journal struct {
 	Files map[string]*File // not whole yet, by path
 	// Good is how many bytes of it were understood: what follows is cut off.
 	Good int64
-	byNo map[uint64]*File
+	byNo map[uint64]*File // nil: it ended
 	log  Log
 }
 
@@ -174,7 +174,7 @@ func (j *Journal) take(p []byte) error {
 		if f := j.byNo[no]; f != nil && j.Files[f.Path] == f {
 			delete(j.Files, f.Path)
 		}
-		delete(j.byNo, no)
+		j.byNo[no] = nil
 		return nil
 	}
 	return errRecord
@@ -204,9 +204,12 @@ func (j *Journal) file(no uint64, b []byte) error {
 }
 
 func (j *Journal) blocks(no uint64, b []byte) error {
-	f := j.byNo[no]
-	if f == nil {
+	f, begun := j.byNo[no]
+	if !begun {
 		return errRecord
+	}
+	if f == nil {
+		return nil // the file ended while this append waited for others
 	}
 	var list []Block
 	for len(b) > 0 {

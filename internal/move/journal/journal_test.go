@@ -38,6 +38,23 @@ func TestAJournalSaysWhatIsDurable(t *testing.T) {
 	}
 }
 
+// A file may end while an append that tells of it waits for others: they are told of all the same.
+func TestWhatFollowsBlocksOfAnEndedFileIsRead(t *testing.T) {
+	b, open := example()
+	l, b2 := &Log{[8]byte{1, 2}}, b[:len(b):len(b)]
+	late := []Block{{Leaf: move.Leaf{Index: 1, Hash: move.Hash{3}}}}
+	b2 = l.AppendBlocks(b2, 2, late)
+	b2 = l.AppendBlocks(b2, 1, late)
+	open.Blocks[1] = late[0]
+	j, err := Read(b2)
+	if err != nil || j.Good != int64(len(b2)) {
+		t.Fatalf("%d of %d bytes were read, %v", j.Good, len(b2), err)
+	}
+	if d := cmp.Diff(map[string]*File{open.Path: open}, j.Files); d != "" {
+		t.Error(d)
+	}
+}
+
 // A journal that is cut or damaged anywhere says less, never something else.
 func TestADamagedJournalSaysLess(t *testing.T) {
 	b, open := example()

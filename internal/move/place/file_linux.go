@@ -34,6 +34,7 @@ type file struct {
 	direct     int  // the same past the cache, -1: not had
 	made       bool // just now, with its own mode
 	flushed    bool // the server has made it durable
+	stale      bool // the journal tells of blocks of an earlier run that it does not have
 	past       atomic.Bool
 	unpushed   atomic.Int64 // bytes on a mount that the kernel was not asked to send yet
 

@@ -126,7 +126,11 @@ func (f *file) recall() (ok bool) {
 	was := m.earlier[f.e.Path]
 	delete(m.earlier, f.e.Path)
 	m.mu.Unlock()
-	if was == nil || len(was.Blocks) == 0 || was.Full != (f.p.o.Verify == move.Full) || !sameSource(was.Source, f.e.Identity()) {
+	if was == nil || len(was.Blocks) == 0 {
+		return false
+	}
+	defer func() { f.stale = !ok }()
+	if was.Full != (f.p.o.Verify == move.Full) || !sameSource(was.Source, f.e.Identity()) {
 		return false
 	}
 	if !f.p.reclaim(f.d, f.temp) {
@@ -208,7 +212,9 @@ func (f *file) extents(index int64, x []move.Extent) []move.Extent {
 	return []move.Extent{{Offset: at, Length: min(f.e.Size, at+move.BlockSize) - at}}
 }
 
-// journalled begins the record of a file that may be resumed.
+// journalled begins the record of a file that may be resumed. Where the journal tells of blocks that
+// the file does not have any more, that is durable before others are written: the file may have got the
+// inode of the one that had them.
 func (f *file) journalled() error {
 	m := f.p.journal
 	m.mu.Lock()
@@ -230,6 +236,13 @@ func (f *file) journalled() error {
 	}
 	if _, err := m.f.Write(b); err != nil {
 		return fmt.Errorf("write journal: %w", f.p.sinkError(err))
+	}
+	if !f.stale {
+		return nil
+	}
+	f.p.at("append")
+	if err := unix.Fdatasync(int(m.f.Fd())); err != nil {
+		return fmt.Errorf("make journal durable: %w", f.p.sinkError(err))
 	}
 	return nil
 }

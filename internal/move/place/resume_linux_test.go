@@ -122,3 +122,115 @@ func TestAJournalThatCannotBeWrittenEndsTheFile(t *testing.T) {
 	}
 	_ = errors.Join(f.Abort(true), p.Close()) // the journal is closed already
 }
+
+// A file may get its name while an append that tells of it makes others durable: a kill after that has
+// nothing of those sent again.
+func TestTheEndOfAFileLeavesWhatTheJournalTellsOfOthers(t *testing.T) {
+	var ended string
+	var files []*file
+	var p *Place
+	syncs := 0
+	at := func(point string) {
+		if point != "fdatasync" {
+			return
+		}
+		if syncs++; syncs != 2 {
+			return
+		}
+		for _, f := range files { // the one that was synced first
+			if f.blocks[0].durable {
+				ended = f.e.Path
+				if err := f.Commit(t.Context(), move.Root(f.e.Size, leaves(f.ordered()))); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	dir := t.TempDir()
+	p, err := Open(dir, Options{Run: "test", At: at}, move.NewReport(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		f, _, err := p.Begin(t.Context(), large(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f.(*file))
+		if err := files[len(files)-1].put(zeros(0, move.Fast)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.appendLast(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, journal.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Read(b)
+	if err != nil || ended == "" || len(j.Files) != 1 || j.Files[ended] != nil {
+		t.Fatalf("%q ended, the journal has %+v, %v", ended, j, err)
+	}
+	for name, f := range j.Files {
+		if len(f.Blocks) != 1 || j.Good != int64(len(b)) {
+			t.Errorf("%d blocks of %s, %d of %d bytes of the journal", len(f.Blocks), name, j.Good, len(b))
+		}
+	}
+	for _, f := range files {
+		if f.e.Path != ended {
+			err = f.Abort(false)
+		}
+	}
+	if err := errors.Join(err, p.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is begun anew may get the inode of the temporary file before it: that the journal
+// tells of none of its blocks is durable before one is written.
+func TestWhatAFileDoesNotHaveAnyMoreIsTakenBackBeforeItIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	first, err := Open(dir, Options{Run: "test"}, move.NewReport(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _, err := first.Begin(t.Context(), large("f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Write(t.Context(), zeros(0, move.Fast)), f.Abort(true), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	synced := false
+	second, err := Open(dir, Options{Verify: move.Full, At: func(point string) { synced = synced || point == "append" }}, move.NewReport(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, have, err := second.Begin(t.Context(), large("f"))
+	if err != nil || len(have.Leaves) > 0 || !synced {
+		t.Errorf("%v, %v, durable: %v", have, err, synced)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, journal.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j, err := journal.Read(b); err != nil || j.Files["f"] == nil || len(j.Files["f"].Blocks) > 0 {
+		t.Errorf("%+v, %v", j, err)
+	}
+	if err := errors.Join(again.Abort(false), second.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// large is a file that the journal tells of.
+func large(name string) *move.Entry {
+	return &move.Entry{Path: name, Kind: move.File, Mode: 0o644, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Size: aloneFrom, Links: 1}
+}
+
+// zeros is a block of zeros.
+func zeros(i int64, v move.Verify) move.Block {
+	b := move.Block{Index: i, Extents: []move.Extent{{Offset: i * move.BlockSize, Length: move.BlockSize}}, Data: make([]byte, move.BlockSize)}
+	b.Seal(v)
+	return b
+}

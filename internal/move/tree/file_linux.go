@@ -33,7 +33,7 @@ func (t *Tree) Open(ctx context.Context, e *move.Entry) (move.SourceFile, error)
 		return nil, fmt.Errorf("%s is not of this tree", move.Quote(e.Path))
 	}
 	// O_NONBLOCK: a fifo that took the file's place since must not stop us.
-	fd, err := beneath.Open(w.fd, rel, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	fd, err := opened(ctx, w.fd, rel, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +76,38 @@ func (t *Tree) Open(ctx context.Context, e *move.Entry) (move.SourceFile, error)
 // clockTick is more than kernels take from one time stamp of files to the next (10 ms with
 // HZ=100).
 const clockTick = 20 * time.Millisecond
+
+// On a mount of SMB a file with several names cannot be opened by one while it is open by another
+// (Linux 6.1 asks with one lease for all names, which servers refuse): it is tried again so often.
+const (
+	otherNameEvery = 50 * time.Millisecond
+	otherNameTries = 200
+)
+
+// opened opens a file below root; where it is open by another of its names, once it is closed.
+func opened(ctx context.Context, root int, path string, flags int) (int, error) {
+	for try := 0; ; try++ {
+		fd, err := beneath.Open(root, path, flags, 0)
+		if !errors.Is(err, unix.EINVAL) || try == otherNameTries || !onSMB(root) {
+			return fd, err
+		}
+		select {
+		case <-time.After(otherNameEvery):
+		case <-ctx.Done():
+			return -1, ctx.Err()
+		}
+	}
+}
+
+// onSMB tells whether a directory is on a mount of SMB.
+func onSMB(dir int) bool {
+	var st unix.Statfs_t
+	if unix.Fstatfs(dir, &st) != nil {
+		return false
+	}
+	kind := int64(uint32(st.Type))
+	return kind == unix.SMB2_SUPER_MAGIC || kind == unix.CIFS_SUPER_MAGIC
+}
 
 // settled looks at a file once it has not been changed for clockTick: a further change then
 // has another time, and is seen. One that goes on being changed is not waited for.

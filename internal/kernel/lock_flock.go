@@ -24,7 +24,7 @@ func LockFile(path string) (*os.File, error) {
 // LockOpened locks an open file or fails with ErrLocked.
 func LockOpened(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EACCES) { // so on SMB (Linux 6.1)
 		return ErrLocked
 	}
 	return err

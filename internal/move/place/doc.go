@@ -71,6 +71,9 @@ func tempName(name, run string, folds bool) string {
 	return fmt.Sprintf(".linerate-%s-%016x%016x", run, sum.Hi, sum.Lo)
 }
 
+// secondName is another temporary name of an entry, which no other entry has.
+func secondName(name, run string) string { return tempName(name, run, true) + "-2" }
+
 // isTemp tells whether a name is one that tempName made.
 func isTemp(name, run string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".linerate-"+run) || strings.HasPrefix(name, ".linerate-"+run+"-")

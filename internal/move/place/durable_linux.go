@@ -50,6 +50,9 @@ func (p *Place) onDevice(d *dir) {
 // Served tells whether the target is on a server, for whose answers most of the time is waited.
 func (p *Place) Served() bool { return isRemote(p.fsType) }
 
+// onSMB tells whether the target is a mount of SMB.
+func (p *Place) onSMB() bool { return isRemote(p.fsType) && p.fsType != unix.NFS_SUPER_MAGIC }
+
 // typeOf is the type of the file system of a directory; 0: not told.
 func typeOf(fd int) int64 {
 	var st unix.Statfs_t

@@ -105,7 +105,7 @@ func (p *Place) Begin(ctx context.Context, e *move.Entry) (move.SinkFile, move.H
 func (f *file) begin() error {
 	if f.e.Size >= aloneFrom && f.recall() {
 		f.openDirect()
-	} else if err := f.p.claim(f.d, f.temp); err != nil {
+	} else if err := f.claim(); err != nil {
 		return err
 	} else if err := f.create(); err != nil {
 		f.p.unclaim(f.d, f.temp)
@@ -116,6 +116,20 @@ func (f *file) begin() error {
 	}
 	if err := f.journalled(); err != nil {
 		return errors.Join(err, f.discard())
+	}
+	return nil
+}
+
+// claim takes the temporary name. What a run that was killed left there a client of SMB may keep open
+// for a while, and nobody can remove it: another name is taken then, and sweep removes what is left.
+func (f *file) claim() error {
+	err := f.p.claim(f.d, f.temp)
+	if !errors.As(err, new(unix.Errno)) || !f.d.remote || f.d.nfs {
+		return err
+	}
+	f.temp = secondName(f.name, f.p.o.Run)
+	if serr := f.p.claim(f.d, f.temp); serr != nil {
+		return errors.Join(err, serr)
 	}
 	return nil
 }

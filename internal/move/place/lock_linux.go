@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -36,8 +37,13 @@ func (p *Place) probeFolding() (bool, error) {
 // lock opens the journal's file and locks it. The one that is locked has to be the one that
 // has the name: the copy before us may have removed it meanwhile.
 func (p *Place) lock(root string) (*os.File, error) {
+	until := time.Now().Add(smbWaits)
 	for range 100 {
 		f, err := p.lockOnce(root)
+		if p.onSMB() && time.Now().Before(until) && (errors.As(err, new(*BusyError)) || isBusy(err)) {
+			time.Sleep(smbEvery)
+			continue
+		}
 		if f != nil || err != nil {
 			return f, err
 		}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -224,5 +225,55 @@ func TestOnAServerADirectoryIsDescribedAfterWhatItHolds(t *testing.T) {
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a killed run left, and a client of SMB keeps open, cannot be removed: the file is written under
+// another name meanwhile, the copy says what is left, and a later one removes it.
+func TestAFileIsWrittenWhileALeftOverOfItCannotBeRemoved(t *testing.T) {
+	dir := t.TempDir()
+	open := func() *Place {
+		t.Helper()
+		p, err := Open(dir, Options{Run: "test"}, move.NewReport(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.fsType = unix.SMB2_SUPER_MAGIC
+		return p
+	}
+	p := open()
+	f, _, err := p.Begin(t.Context(), large("f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Write(t.Context(), zeros(0, move.Fast)), f.Abort(true), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(dir, tempName("f", "test", p.probed))
+	if err := errors.Join(os.Remove(left), os.Mkdir(left, 0o700)); err != nil { // no unlink removes it
+		t.Fatal(err)
+	}
+	p = open()
+	if f, _, err = p.Begin(t.Context(), large("f")); err != nil {
+		t.Fatal(err)
+	}
+	b := zeros(3, move.Fast)
+	root := move.Root(aloneFrom, func(yield func(move.Leaf) bool) { yield(move.Leaf{Index: 3, Hash: b.Hash}) })
+	if err := errors.Join(f.Write(t.Context(), b), f.Commit(t.Context(), root)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Finish(t.Context()); err == nil || !strings.Contains(err.Error(), filepath.Base(left)) {
+		t.Errorf("of what is left: %v", err)
+	}
+	if err := errors.Join(p.Close(), os.Remove(left), os.WriteFile(left, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p = open()
+	if err := errors.Join(p.Finish(t.Context()), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil || len(list) != 1 || list[0].Name() != "f" {
+		t.Errorf("in the target: %v, %v", list, err)
 	}
 }

@@ -413,10 +413,31 @@ func (p *Place) sweep() error {
 	if !m.resumed && !m.kept {
 		return nil
 	}
-	return p.sweepDir("")
+	return p.sweepDir("", time.Now().Add(smbWaits))
 }
 
-func (p *Place) sweepDir(path string) error {
+// A client of SMB lets go of what a killed process had open, and of its lock, after a while: so long
+// that is waited for.
+const (
+	smbWaits = 5 * time.Second
+	smbEvery = 100 * time.Millisecond
+)
+
+// isBusy tells whether an error is one that such a client gives until then.
+func isBusy(err error) bool { return errors.Is(err, unix.EIO) || errors.Is(err, unix.EBUSY) }
+
+// removeLeft removes a temporary file.
+func (p *Place) removeLeft(d *dir, name string, until time.Time) error {
+	for {
+		err := unix.Unlinkat(d.fd, name, 0)
+		if !isBusy(err) || !d.remote || d.nfs || time.Now().After(until) {
+			return err
+		}
+		time.Sleep(smbEvery)
+	}
+}
+
+func (p *Place) sweepDir(path string, until time.Time) error {
 	d, err := p.dir(path)
 	if err != nil {
 		return err
@@ -424,7 +445,7 @@ func (p *Place) sweepDir(path string) error {
 	defer p.release(d)
 	return list(d.fd, func(name string) error {
 		if isTemp(name, p.o.Run) {
-			if err := unix.Unlinkat(d.fd, name, 0); err != nil && !errors.Is(err, unix.ENOENT) {
+			if err := p.removeLeft(d, name, until); err != nil && !errors.Is(err, unix.ENOENT) {
 				return fmt.Errorf("remove %s: %w", move.Quote(joined(path, name)), err)
 			}
 			return nil
@@ -433,7 +454,7 @@ func (p *Place) sweepDir(path string) error {
 		if err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			return nil
 		}
-		if err := p.sweepDir(joined(path, name)); err != nil && !errors.Is(err, unix.EACCES) {
+		if err := p.sweepDir(joined(path, name), until); err != nil && !errors.Is(err, unix.EACCES) {
 			return err
 		}
 		return nil

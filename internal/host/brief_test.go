@@ -240,6 +240,7 @@ func TestARoundedSampleTellsWhatIsEmpty(t *testing.T) {
 // A host that told little for a while, since many connections moved data, tells its next sample in time once they
 // rest.
 func TestABriefSampleIsSoonAgain(t *testing.T) {
+	labtest.OneGoroutine(t)
 	h, s := newWorking(16, 2, 150), &sampling{id: 7, ring: newRing(mostKeep), pack: &delta.Writer{}, brief: brief{most: BriefBytes}}
 	second := func() {
 		x := h.second()

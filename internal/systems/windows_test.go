@@ -164,6 +164,19 @@ func TestBindingsAndPathsOfWindowsAreRead(t *testing.T) {
 	}
 }
 
+// An older recording, which did not ask for it, does not tell that a host lacks MPIO.
+func TestARecordingThatDidNotAskForPathsSaysNothingOfThem(t *testing.T) {
+	frames, err := frame.Parse(askWindows(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(frames, "mpio")
+	s, _ := Find("windows")
+	if v := s.Facts(frames).Settings["windows.mpio.policy"]; v.State != model.Absent || v.Why != "it was not asked" {
+		t.Errorf("%+v", v)
+	}
+}
+
 // Two cards of other vendors are each read by their own keywords. What a driver lacks is said, and
 // no keyword of its own, whatever it is called for people, is taken for it.
 func TestEachCardIsReadByItsOwnKeywords(t *testing.T) {

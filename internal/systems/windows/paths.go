@@ -42,7 +42,11 @@ func Policies() []string { return []string{"None", "FOO", "RR", "LQD", "LB"} }
 // mpio is the policy for devices that Microsoft's DSM claims.
 func (r reading) mpio() {
 	const id = "windows.mpio.policy"
-	if f, asked := r.frames["mpio"]; !asked || f.Code == codeMissing {
+	switch f, asked := r.frames["mpio"]; {
+	case !asked: // an older recording: it says nothing of the host
+		r.f.Settings[id] = model.Unknown[string](model.Absent, "it was not asked")
+		return
+	case f.Code == codeMissing:
 		r.f.Settings[id] = model.Unknown[string](model.Unsupported, "the host does not have the feature MPIO")
 		return
 	}

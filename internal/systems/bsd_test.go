@@ -300,6 +300,16 @@ func TestOtherNodesOfOneFSAreReadOrTold(t *testing.T) {
 	}
 }
 
+// What could not be read of units and pools is told as what it would have shown.
+func TestUnreadUnitsAndPoolsOfIllumosAreToldAsSuch(t *testing.T) {
+	for program, want := range map[string]string{"stmfadm": "the write caches of logical units", "zpool": "which pools have a log device"} {
+		f := readAs(t, "illumos", askFor(t, "illumos", []string{"sh"}, fake.How+"=denied:"+program))
+		if !slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return b.WouldShow == want }) {
+			t.Errorf("%s: not seen %+v", program, f.CouldNotSee)
+		}
+	}
+}
+
 // A node without the program, or whose program prints nothing and reports success, tells it once.
 func TestAClusterThatDoesNotAnswerIsToldOnce(t *testing.T) {
 	for how, want := range map[string]string{"missing": "no such program", "empty": "no answer", "denied": "Permission denied"} {

@@ -50,7 +50,7 @@ func present(value string) model.Fact[string] {
 // files are those that are read at boot: they hold what was asked for then, and what runs may
 // differ if they were changed since. The ids say so by their mechanism.
 func (r reading) files() {
-	for _, line := range optional(r, "system") {
+	for _, line := range optional(r, "system", atBootSet) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '*' || line[0] == '#' {
 			continue
 		}
@@ -62,7 +62,7 @@ func (r reading) files() {
 		name = strings.ReplaceAll(strings.TrimSpace(name), ":", ".")
 		r.f.Settings["illumos.system."+name] = present(strings.TrimSpace(value))
 	}
-	for _, line := range optional(r, "ixgbe") {
+	for _, line := range optional(r, "ixgbe", atBootSet) {
 		line, _, _ = strings.Cut(line, "#")
 		if name, value, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line), ";"), "="); ok {
 			r.f.Settings["illumos.driver.ixgbe."+strings.TrimSpace(name)] = present(strings.TrimSpace(value))
@@ -70,12 +70,15 @@ func (r reading) files() {
 	}
 }
 
-// optional are the lines of what many hosts do not have.
-func optional(r reading, name string) []string {
+// atBootSet is what the files show that are read at boot.
+const atBootSet = "what is set at boot"
+
+// optional are the lines of what many hosts do not have, and what they would show.
+func optional(r reading, name, shows string) []string {
 	if r.frames.Text(name).State == model.Absent {
 		return nil
 	}
-	return r.lines(name, "what is set at boot")
+	return r.lines(name, shows)
 }
 
 // zfs are the properties of data sets as "any.zfs.PROPERTY", where all of them agree: a value

@@ -16,7 +16,7 @@ var (
 // value is that of the property wcd, "write cache disabled".
 func (r reading) units() {
 	unit := ""
-	for _, line := range optional(r, "lus") {
+	for _, line := range optional(r, "lus", "the write caches of logical units") {
 		if m := unitName.FindStringSubmatch(line); m != nil {
 			unit = m[1]
 		} else if m := unitCache.FindStringSubmatch(line); m != nil && unit != "" {
@@ -28,7 +28,7 @@ func (r reading) units() {
 // pools tells of each pool whether it has a log device, by the table of "zpool status".
 func (r reading) pools() {
 	pool, table := "", false
-	for _, line := range optional(r, "pools") {
+	for _, line := range optional(r, "pools", "which pools have a log device") {
 		w := strings.Fields(line)
 		switch {
 		case len(w) == 2 && w[0] == "pool:":

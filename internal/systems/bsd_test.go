@@ -300,13 +300,18 @@ func TestOtherNodesOfOneFSAreReadOrTold(t *testing.T) {
 	}
 }
 
-// What could not be read of units and pools is told as what it would have shown.
+// What could not be read of units and pools is told as what it would have shown; that a host has no
+// COMSTAR is no loss.
 func TestUnreadUnitsAndPoolsOfIllumosAreToldAsSuch(t *testing.T) {
 	for program, want := range map[string]string{"stmfadm": "the write caches of logical units", "zpool": "which pools have a log device"} {
 		f := readAs(t, "illumos", askFor(t, "illumos", []string{"sh"}, fake.How+"=denied:"+program))
 		if !slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return b.WouldShow == want }) {
 			t.Errorf("%s: not seen %+v", program, f.CouldNotSee)
 		}
+	}
+	f := readAs(t, "illumos", askFor(t, "illumos", []string{"sh"}, fake.How+"=missing:stmfadm"))
+	if slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return strings.HasSuffix(b.What, "lus") }) {
+		t.Errorf("a host without COMSTAR: not seen %+v", f.CouldNotSee)
 	}
 }
 

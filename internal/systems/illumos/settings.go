@@ -75,7 +75,7 @@ const atBootSet = "what is set at boot"
 
 // optional are the lines of what many hosts do not have, and what they would show.
 func optional(r reading, name, shows string) []string {
-	if r.frames.Text(name).State == model.Absent {
+	if s := r.frames.Text(name).State; s == model.Absent || s == model.Unsupported {
 		return nil
 	}
 	return r.lines(name, shows)

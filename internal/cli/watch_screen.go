@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"linerate/internal/app/watch"
@@ -186,7 +187,7 @@ func (s *onScreen) press(key string) {
 		s.failed = stopAll()
 		return
 	default:
-		if n := int(key[0] - '1'); len(key) == 1 && n < 9 && n < len(s.order) && len(s.order) > 1 {
+		if n := strings.Index("123456789", key); len(key) == 1 && n >= 0 && n < len(s.order) && len(s.order) > 1 {
 			s.look(s.order[n])
 		}
 	}

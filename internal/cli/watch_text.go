@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 
 	"linerate/internal/app/watch"
@@ -129,11 +130,25 @@ func connTable(conns []watch.Conn) document.Table {
 		t.Row(fmt.Sprintf("%v → %v", c.Local, c.Remote), c.Out.String(), c.In.String(), c.RTT.Round(10*time.Microsecond).String(), fmt.Sprintf("%.2g%%", 100*c.Resent),
 			shareOr(c.Window), shareOr(c.Buffer), shareOr(c.ByPath), shareOr(c.ByApp))
 	}
-	if more := len(conns) - mostConns; more > 0 {
+	if more := unlisted(conns); more > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("and %s more", unit.Count(more, "connection")))
 	}
 	t.Notes = append(t.Notes, "Shares of the time: with a full receive window, a full send buffer, held back by the path, with nothing to send.")
 	return t
+}
+
+// unlisted is how many connections a picture has of which it lists neither end: of a connection between
+// two hosts that are watched there are both.
+func unlisted(conns []watch.Conn) int {
+	type ends struct{ local, remote netip.AddrPort }
+	seen, more := map[ends]bool{}, 0
+	for i, c := range conns {
+		if i >= mostConns && !seen[ends{c.Local, c.Remote}] && !seen[ends{c.Remote, c.Local}] {
+			more++
+		}
+		seen[ends{c.Local, c.Remote}] = true
+	}
+	return more
 }
 
 func hostSection(h watch.Host) document.Section {

@@ -2,7 +2,7 @@ package explain
 
 import (
 	"fmt"
-	"math"
+	"time"
 
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -145,21 +145,25 @@ func (v *views) scene(f flow) *scene {
 	return s
 }
 
-// measured is the goodput of all flows together in bit/s over the time from the
-// first steady moment to the last: as the receiving application counted it, else
-// as the receiving kernel did, else as acknowledged to the sender.
+// measured is the goodput of all flows together in bit/s over the time from the first steady moment
+// to the last, of bursts with a pause for each: as the receiving application counted it, else as the
+// receiving kernel did, else as acknowledged to the sender.
 func (v *views) measured() float64 {
 	if g, ok := v.Goodput.Get(); ok && known(float64(g)) && g >= 0 {
 		return float64(g)
 	}
-	minor := v.minorCount()
-	if len(v.scenes) == 1 && !minor {
+	if len(v.scenes) == 0 {
+		return 0
+	}
+	all := v.scenes[0].span
+	for _, s := range v.scenes {
+		all.from, all.to = min(all.from, s.span.from), max(all.to, s.span.to)
+	}
+	minor, counted := v.minorCount(), v.withPauses(all)
+	if len(v.scenes) == 1 && !minor && counted == all {
 		return max(0, v.scenes[0].rate())
 	}
-	from, to := math.Inf(1), 0.0
-	for _, s := range v.scenes {
-		from, to = min(from, s.span.from.Seconds()), max(to, s.span.to.Seconds())
-	}
+	from, to := counted.from.Seconds(), counted.to.Seconds()
 	// What a flow moved outside of its own steady part counts, too: others may be steady before it is, or
 	// after, and the path carried it all the same.
 	rate := 0.0
@@ -193,23 +197,28 @@ func (v *views) minorCount() bool {
 // rateBetween is what a flow moved in a second between two moments, in bytes, in so far as its end was
 // sampled then; false: it was not.
 func (v *views) rateBetween(f flow, from, to float64) (float64, bool) {
-	end := v.Receiver
-	if len(f.rcv) == 0 {
-		end = v.Sender
-	}
-	a, b := end.sampled()
-	if a, b = max(a, from), min(b, to); b <= a {
+	first, last := v.endOf(f).sampled()
+	a, b := max(first.Seconds(), from), min(last.Seconds(), to)
+	if b <= a {
 		return 0, false
 	}
 	return f.movedBetween(a, b) / (b - a), true
 }
 
-// sampled is from when to when an end was sampled, in seconds.
-func (e *End) sampled() (from, to float64) {
+// endOf is the end by whose counters a flow's goodput is told.
+func (v *views) endOf(f flow) *End {
+	if len(f.rcv) > 0 {
+		return v.Receiver
+	}
+	return v.Sender
+}
+
+// sampled is from when to when an end was sampled.
+func (e *End) sampled() (from, to time.Duration) {
 	if e == nil || len(e.Samples) == 0 {
 		return 0, 0
 	}
-	return e.Samples[0].At.Seconds(), e.Samples[len(e.Samples)-1].At.Seconds()
+	return e.Samples[0].At, e.Samples[len(e.Samples)-1].At
 }
 
 // streams is how many flows share the path, at least one.

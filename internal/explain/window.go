@@ -52,10 +52,7 @@ func (f flow) steady() span {
 // movedBetween is how many bytes a flow moved between two moments, in seconds; between two
 // observations its rate is taken to be steady.
 func (f flow) movedBetween(from, to float64) float64 {
-	os, count := f.rcv, func(c *model.Conn) int64 { return c.BytesReceived }
-	if len(os) == 0 {
-		os, count = f.snd, func(c *model.Conn) int64 { return c.BytesAcked }
-	}
+	os, count := f.counted()
 	moved := 0.0
 	for i := 1; i < len(os); i++ {
 		a, b := os[i-1].at.Seconds(), os[i].at.Seconds()

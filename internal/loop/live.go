@@ -159,7 +159,9 @@ func (l *Live) look() []watch.Picture {
 		l.looked = l.Looked()
 	}
 	var out []watch.Picture
+	shown := map[[2]int]bool{}
 	show := func(key [2]int, name string, j watch.Judgement, of ...watch.Host) {
+		shown[key] = true
 		l.noteLate(key, j, now)
 		p := l.path(key, name)
 		x := p.Step(now, l.Window, l.settle(key, p, j), of)
@@ -185,6 +187,11 @@ func (l *Live) look() []watch.Picture {
 			if j := l.between(k, x, y); j.State != watch.Unused || len(l.ends) == 2 {
 				show(k, x.Name+" – "+y.Name, j, hosts[k[0]], hosts[k[1]])
 			}
+		}
+	}
+	for key, p := range l.paths {
+		if !shown[key] {
+			p.Leave()
 		}
 	}
 	l.endLate(now)

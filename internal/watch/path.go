@@ -31,6 +31,9 @@ type Path struct {
 // Shown is the state that is shown now.
 func (p *Path) Shown() Named { return p.Steady.shown }
 
+// Leave tells that the path is not there now: what is shown of it once it is again has been shown from then on.
+func (p *Path) Leave() { p.Steady, p.since = Steady{Hold: p.Steady.Hold}, time.Time{} }
+
 // Step takes the judgement of the newest window, and returns the picture to show.
 func (p *Path) Step(now time.Time, window time.Duration, j Judgement, hosts []Host) Picture {
 	before := p.Steady.shown

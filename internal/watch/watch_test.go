@@ -276,6 +276,11 @@ func TestPathTellsWhatChangedAndSinceWhen(t *testing.T) {
 	if fourth := p.Step(noon.Add(3*time.Second), time.Second, Judgement{Named: Named{State: Idle}}, nil); fourth.Shown.State != Idle || fourth.Found != nil || len(fourth.Events) != 1 {
 		t.Errorf("%+v", fourth)
 	}
+	p.Leave()
+	back := p.Step(noon.Add(time.Hour), time.Second, Judgement{Named: Named{State: Idle}}, nil)
+	if !back.Since.Equal(noon.Add(time.Hour)) || len(back.Events) != 1 || back.Events[0].From.State != "" {
+		t.Errorf("after it was not there: %+v", back)
+	}
 }
 
 func TestEveryFieldIsDocumented(t *testing.T) {

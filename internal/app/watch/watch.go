@@ -162,7 +162,7 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 		}
 	}
 	if reached > 0 {
-		why = b.check(o.Hosts)
+		why = cmp.Or(missing(names, failed), b.check(o.Hosts))
 	}
 	if why != nil || ctx.Err() != nil {
 		for _, a := range open {
@@ -213,6 +213,16 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 		out = append(out, x)
 	}
 	return out, rate, nil
+}
+
+// missing is the error of a host that its lab does not have, and will not have later.
+func missing(names []host.Name, failed []error) error {
+	for i, err := range failed {
+		if names[i].Reach == host.Lab && err != nil && failure.KindOf(err) == failure.Usage {
+			return err
+		}
+	}
+	return nil
 }
 
 // SiteHosts names the hosts of a site that a selection chooses, for Options.Hosts. Those that are

@@ -131,6 +131,49 @@ func (p *pty) reads(text string, done func() bool) {
 	}
 }
 
+// ends waits until the program has ended, and wants it to have ended well.
+func (p *pty) ends() {
+	p.Helper()
+	if err := p.over(); err != nil {
+		p.Error(err)
+	}
+}
+
+// quits types q until the program has ended, and wants it to have ended well: what reads keys before the terminal
+// was given away may take the first of those after (docs/dependencies.md).
+func (p *pty) quits(ended func()) {
+	p.Helper()
+	end := make(chan struct{})
+	go func() {
+		defer close(end)
+		ended()
+	}()
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for {
+		p.types("q")
+		select {
+		case <-end:
+			return
+		case <-again.C:
+		}
+	}
+}
+
+// over waits until the program has ended.
+func (p *pty) over() error {
+	p.Helper()
+	end := make(chan error, 1)
+	go func() { end <- p.cmd.Wait() }()
+	select {
+	case err := <-end:
+		return err
+	case <-time.After(time.Minute):
+		p.Fatalf("it does not end: %q", p.all.String())
+		return nil
+	}
+}
+
 const (
 	leftScreen = "\x1b[?1049l"
 	openScreen = "\x1b[?1049h"
@@ -173,7 +216,7 @@ func TestWatchOnATerminal(t *testing.T) {
 			p.shows("the recording is over")
 			c.ends(p)
 			p.until(leftScreen)
-			if err := p.cmd.Wait(); p.cmd.ProcessState.ExitCode() != c.code {
+			if err := p.over(); p.cmd.ProcessState.ExitCode() != c.code {
 				t.Errorf("it ends with %v", err)
 			}
 			if p.state() != p.was {
@@ -206,12 +249,9 @@ func TestWatchIsStoppedAndGoesOn(t *testing.T) {
 	p.until(" icanon")
 	p.until(openScreen)
 	p.shows("the recording is over")
-	p.types("q")
-	p.until(leftScreen)
+	p.quits(func() { p.until(leftScreen) })
 	p.until("ended")
-	if err := p.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	p.ends()
 	if p.state() != p.was {
 		t.Error("the terminal is not as it was")
 	}
@@ -227,12 +267,10 @@ func TestWatchAloneIsNotStopped(t *testing.T) {
 	p := onPty(t, []string{asProgram + "=1", "XDG_DATA_HOME=" + t.TempDir(), "TERM=xterm"}, "exec "+self+" "+replays)
 	p.shows("the recording is over")
 	p.types("\x1a")
+	p.until(leftScreen) // what is typed before is lost
 	p.until(openScreen)
 	p.shows("the recording is over")
-	p.types("q")
-	if err := p.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	p.quits(p.ends)
 }
 
 // A terminal that can do nothing, a pipe and NO_COLOR.
@@ -260,9 +298,7 @@ func TestWatchOnOtherOutputs(t *testing.T) {
 			if name == "NO_COLOR" {
 				p.types("q")
 			}
-			if err := p.cmd.Wait(); err != nil {
-				t.Error(err)
-			}
+			p.ends()
 		})
 	}
 }

@@ -40,7 +40,7 @@ var (
 // zfsLog is a device of a pool, which no script of linerate adds.
 const zfsLog = "any.zfs.slog"
 
-var errZFSLog = errors.New("linerate adds no device to a pool, and removes none: zpool add POOL log DEVICE does, and zpool remove POOL DEVICE takes it out")
+var errZFSLog = errors.New("devices of a pool are added and removed by hand: zpool add POOL log DEVICE, zpool remove POOL DEVICE")
 
 const (
 	illumosMTU   = "illumos.dladm.mtu"

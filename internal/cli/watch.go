@@ -58,6 +58,9 @@ per change of state. --json prints each picture of each path as one object per l
   linerate watch --replay last --speed 4`,
 		Args: usage(cobra.MaximumNArgs(watch.MaxHosts)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("speed") && o.replay == "" {
+				return failure.Of(failure.Usage, "--speed %g: it is for --replay; the present has its own pace", o.speed)
+			}
 			s.site, args = selected(s.site, args)
 			if err := s.check(args); err != nil {
 				return err
@@ -169,8 +172,6 @@ func (o watchOptions) check(args []string) error {
 		return failure.Of(failure.Usage, "watch either a mount, hosts, --attach or --replay, not more than one of them")
 	case o.window < watch.LeastWindow || o.window > watch.MostWindow:
 		return failure.Of(failure.Usage, "--window %s: choose between %s and %s", o.window, watch.LeastWindow, watch.MostWindow)
-	case o.speed != 1 && o.replay == "":
-		return failure.Of(failure.Usage, "--speed %g: it is for --replay; the present has its own pace", o.speed)
 	case o.speed < 0 || o.speed > 1000:
 		return failure.Of(failure.Usage, "--speed %g: choose between 0 and 1000", o.speed)
 	case paths(args) > 0 && paths(args) < len(args):

@@ -236,6 +236,22 @@ func TestAMountThatIsHalfReadIsTold(t *testing.T) {
 	}
 }
 
+// printing is an answer in which one command ended with a code and printed another text.
+func printing(answer []byte, name string, code int, text string) []byte {
+	lines, skip := []string{}, false
+	for line := range strings.SplitSeq(string(answer), "\n") {
+		if strings.HasPrefix(line, "begin ") || strings.HasPrefix(line, "linerate-frames end") {
+			if skip = strings.HasPrefix(line, "begin "+name+" "); skip {
+				lines = append(lines, fmt.Sprintf("begin %s %d %d\n%s", name, code, len(text), text))
+			}
+		}
+		if !skip {
+			lines = append(lines, line)
+		}
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
 // What isi prints is from its documentation: an answer that is empty, or another than that, is told, and
 // nothing is taken from it.
 func TestWhatIsiPrintsOtherwiseIsTold(t *testing.T) {
@@ -250,18 +266,7 @@ func TestWhatIsiPrintsOtherwiseIsTold(t *testing.T) {
 		{"pattern", "POLICY PERFORMANCE\ndefault", "onefs.file.protection@/ifs"},
 		{"pattern", "one line", "onefs.file.access_pattern@/ifs"},
 	} {
-		lines, skip := []string{}, false
-		for line := range strings.SplitSeq(string(answer), "\n") {
-			if strings.HasPrefix(line, "begin ") || strings.HasPrefix(line, "linerate-frames end") {
-				if skip = strings.HasPrefix(line, "begin "+c.name+" "); skip {
-					lines = append(lines, fmt.Sprintf("begin %s 0 %d\n%s", c.name, len(c.want), c.want))
-				}
-			}
-			if !skip {
-				lines = append(lines, line)
-			}
-		}
-		f := readAs(t, "onefs", []byte(strings.Join(lines, "\n")))
+		f := readAs(t, "onefs", printing(answer, c.name, 0, c.want))
 		told := slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return b.What == "onefs: "+c.name })
 		if v, ok := f.Settings[c.setting]; ok || !told {
 			t.Errorf("%s printed %q: %s is %v, told %v", c.name, c.want, c.setting, v, told)
@@ -296,6 +301,29 @@ func TestOtherNodesOfOneFSAreReadOrTold(t *testing.T) {
 		told := slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return want.told != "" && strings.Contains(b.How, want.told) })
 		if fmt.Sprint(got) != fmt.Sprint(want.values) || told != (want.told != "") || f.Settings[streaming] != model.Known("1") {
 			t.Errorf("%s: %v, want %v; not seen %+v", form, got, want.values, f.CouldNotSee)
+		}
+	}
+}
+
+// What isi_sysctl_cluster prints is taken only where this node's own sysctl shows the same: where it shows
+// nothing, there is nothing to compare with.
+func TestOtherNodesOfOneFSAreNotTakenUncompared(t *testing.T) {
+	answer, err := os.ReadFile("testdata/onefs-fake.frames")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range map[string]struct {
+		code int
+		text string
+	}{"unread": {1, "sysctl: Permission denied"}, "nothing": {0, ""}, "absent": {0, "efs.bam.fnprefetch.enable_concurrent=0"}, "empty": {0, "efs.bam.fnprefetch.enable_streaming="}} {
+		f := readAs(t, "onefs", printing(answer, "values", values.code, values.text))
+		for id, v := range f.Settings {
+			if strings.HasPrefix(id, "onefs.sysctl.efs.bam.fnprefetch.enable_streaming@") {
+				t.Errorf("%s: %s is %v, which was compared with nothing", name, id, v)
+			}
+		}
+		if !slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return strings.Contains(b.How, "sysctl shows none here to compare with") }) {
+			t.Errorf("%s: not told: %+v", name, f.CouldNotSee)
 		}
 	}
 }

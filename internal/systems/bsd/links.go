@@ -80,11 +80,12 @@ func (r Reading) detail(n *model.NIC, line string) {
 		} else if strings.Contains(rest, "half-duplex") {
 			n.Duplex = model.Known("half")
 		}
-		if n.Speed.State == model.Present {
-			n.Pause = model.Known(model.Pause{
-				Rx: strings.Contains(rest, "rxpause") || strings.Contains(rest, "flow-control"),
-				Tx: strings.Contains(rest, "txpause") || strings.Contains(rest, "flow-control"),
-			})
+		// Not each driver names pause frames there: no word of them does not mean that they are off.
+		rx, tx := strings.Contains(rest, "rxpause"), strings.Contains(rest, "txpause")
+		if both := strings.Contains(rest, "flow-control"); n.Speed.State == model.Present && (rx || tx || both) {
+			n.Pause = model.Known(model.Pause{Rx: rx || both, Tx: tx || both})
+		} else {
+			n.Pause = model.Unknown[model.Pause](model.Absent, "the interface names none")
 		}
 	case "status:":
 		n.Up = n.Up && rest == "active"

@@ -31,6 +31,9 @@ func Share(answer []byte) ([]byte, error) {
 	}
 	h := hiding{map[string]string{}}
 	host := strings.TrimSpace(frames["nodename"].Text)
+	if host == "" || frames["nodename"].Code != 0 {
+		return nil, fmt.Errorf("share the answer: uname -n did not name the host (exit code %d), so that its name cannot be taken out of the rest", frames["nodename"].Code)
+	}
 	short, _, _ := strings.Cut(host, ".")
 	var out strings.Builder
 	out.WriteString(first + "\n")
@@ -41,9 +44,7 @@ func Share(answer []byte) ([]byte, error) {
 		}
 		text := frames[name].Text
 		text = otherNodes(text, short)
-		if host != "" {
-			text = strings.ReplaceAll(text, host, "host")
-		}
+		text = strings.ReplaceAll(text, host, "host")
 		if short != host && len(short) > 2 {
 			text = regexp.MustCompile(`\b`+regexp.QuoteMeta(short)+`\b`).ReplaceAllString(text, "host")
 		}

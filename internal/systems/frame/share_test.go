@@ -56,3 +56,13 @@ func TestAShareableAnswerNamesNoOtherNode(t *testing.T) {
 		t.Errorf("%s", s)
 	}
 }
+
+// What is not known cannot be taken out.
+func TestAnAnswerWithoutTheHostsNameIsNotShared(t *testing.T) {
+	for _, nodename := range []string{"", "begin nodename 1 17\nPermission denied\n", "begin nodename 0 0\n\n"} {
+		n := 1 + min(len(nodename), 1)
+		if got, err := Share(fmt.Appendf(nil, "linerate-frames 1\n%sbegin cluster:x 0 6\nacme-1\nlinerate-frames end %d\n", nodename, n)); err == nil || !strings.Contains(err.Error(), "did not name the host") {
+			t.Errorf("%q: %s, %v", nodename, got, err)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	offload(r)
 	mounts(r)
 	r.Optional("exports", "what NFS exports, which linerate does not judge here yet")
-	zfs(r)
+	r.ZFS(r.Optional("zfs", "synchronous writes, block size and cache of data sets"))
 	written(r)
 	return r.F
 }
@@ -120,24 +120,33 @@ func drivers(r bsd.Reading) {
 	}
 }
 
-// offload is what all hardware interfaces have alike.
+// offload is what all hardware interfaces have alike. One without a line of options has none on, as far as
+// ifconfig shows it, or its line was not understood: it is not like one that has such a line.
 func offload(r bsd.Reading) {
-	seen := map[string]bool{}
-	hardware := false
+	of := map[string]string{}
+	name := ""
 	for _, line := range strings.Split(r.Frames.Text("links").Or(""), "\n") {
-		if name, _, ok := strings.Cut(line, ":"); ok && strings.TrimLeft(line, " \t") == line {
-			hardware = slices.ContainsFunc(r.F.NICs, func(n model.NIC) bool { return n.Name == name && n.Kind == "" })
+		if head, _, ok := strings.Cut(line, ":"); ok && strings.TrimLeft(line, " \t") == line {
+			name = head
 		}
 		rest, ok := strings.CutPrefix(strings.TrimSpace(line), "options=")
-		if _, flags, found := strings.Cut(rest, "<"); ok && found && hardware {
-			seen[on("lro", flags, "LRO")+","+on("tso4", flags, "TSO4")+","+on("tso6", flags, "TSO6")] = true
+		if _, flags, found := strings.Cut(rest, "<"); ok && found {
+			of[name] = on("lro", flags, "LRO") + "," + on("tso4", flags, "TSO4") + "," + on("tso6", flags, "TSO6")
+		}
+	}
+	seen := map[string]bool{}
+	for _, n := range r.F.NICs {
+		if n.Kind == "" {
+			seen[of[n.Name]] = true
 		}
 	}
 	for value := range seen {
-		r.F.Settings["freebsd.ifconfig.offload"] = model.Known(value)
-	}
-	if len(seen) > 1 {
-		r.F.Settings["freebsd.ifconfig.offload"] = model.Unknown[string](model.Absent, "interfaces differ")
+		switch {
+		case len(seen) > 1:
+			r.F.Settings["freebsd.ifconfig.offload"] = model.Unknown[string](model.Absent, "interfaces differ")
+		case value != "":
+			r.F.Settings["freebsd.ifconfig.offload"] = model.Known(value)
+		}
 	}
 }
 
@@ -146,30 +155,6 @@ func on(name, flags, flag string) string {
 		return name + "=on"
 	}
 	return name + "=off"
-}
-
-// zfs are the properties of data sets as "any.zfs.PROPERTY", where all of them agree.
-func zfs(r bsd.Reading) {
-	values := map[string]map[string]bool{}
-	for _, line := range r.Optional("zfs", "synchronous writes, block size and cache of data sets") {
-		w := strings.Split(line, "\t")
-		if len(w) != 4 {
-			r.Odd("zfs", line)
-			continue
-		}
-		if values[w[1]] == nil {
-			values[w[1]] = map[string]bool{}
-		}
-		values[w[1]][w[2]] = true
-	}
-	for property, seen := range values {
-		for value := range seen {
-			r.F.Settings["any.zfs."+property] = model.Known(value)
-		}
-		if len(seen) > 1 {
-			r.F.Settings["any.zfs."+property] = model.Unknown[string](model.Absent, "data sets differ")
-		}
-	}
 }
 
 // written are the files that are read when the host starts: what runs may differ. Their ids say so.

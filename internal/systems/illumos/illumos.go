@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"linerate/internal/model"
+	"linerate/internal/systems/bsd"
 	"linerate/internal/systems/frame"
 	"linerate/internal/unit"
 )
@@ -48,12 +49,15 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r.tcp()
 	r.sharectl()
 	r.files()
-	r.zfs()
+	r.bsd().ZFS(r.lines("zfs", "synchronous writes, block size and cache of data sets"))
 	r.units()
 	r.pools()
 	r.counters()
 	return r.f
 }
+
+// bsd is the same for what other systems print alike.
+func (r reading) bsd() bsd.Reading { return bsd.Reading{Name: "illumos", Frames: r.frames, F: r.f} }
 
 // blind tells that something was not read.
 func (r reading) blind(what, shows, how string) {

@@ -81,33 +81,6 @@ func optional(r reading, name, shows string) []string {
 	return r.lines(name, shows)
 }
 
-// zfs are the properties of data sets as "any.zfs.PROPERTY", where all of them agree: a value
-// of one data set must not stand for another.
-func (r reading) zfs() {
-	values := map[string]map[string]int{}
-	for _, line := range r.lines("zfs", "synchronous writes, block size and cache of data sets") {
-		w := strings.Split(line, "\t")
-		if len(w) != 4 {
-			r.odd("zfs", line)
-			continue
-		}
-		if values[w[1]] == nil {
-			values[w[1]] = map[string]int{}
-		}
-		values[w[1]][w[2]]++
-	}
-	for property, seen := range values {
-		id := "any.zfs." + property
-		if len(seen) > 1 {
-			r.f.Settings[id] = model.Unknown[string](model.Absent, "data sets differ")
-			continue
-		}
-		for value := range seen {
-			r.f.Settings[id] = present(value)
-		}
-	}
-}
-
 // counters are those of links and of TCP since the host started.
 func (r reading) counters() {
 	names := map[string]string{"ierrors": "rx_errors", "oerrors": "tx_errors", "norcvbuf": "rx_dropped", "rbytes64": "rx_bytes", "obytes64": "tx_bytes"}
@@ -127,7 +100,8 @@ func (r reading) counters() {
 		nic.Counters.Value[name] = n
 	}
 	tcp := map[string]int64{}
-	for _, line := range r.lines("tcpcount", "how much was sent again") {
+	lines := r.lines("tcpcount", "how much was sent again")
+	for _, line := range lines {
 		where, n, ok := count(line)
 		if !ok {
 			r.odd("tcpcount", line)
@@ -137,8 +111,11 @@ func (r reading) counters() {
 			tcp[name] = n
 		}
 	}
-	if len(tcp) > 0 {
+	switch {
+	case len(tcp) == 2:
 		r.f.NetCounters = model.Known(tcp)
+	case len(lines) > 0: // one of them alone would look as if the other were 0
+		r.blind("illumos: tcpcount", "how much was sent again", "retransSegs and outDataSegs are not both there")
 	}
 }
 

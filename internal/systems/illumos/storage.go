@@ -25,21 +25,31 @@ func (r reading) units() {
 	}
 }
 
-// pools tells of each pool whether it has a log device, by the table of "zpool status".
+// pools tells of each pool whether it has a log device, by the table of "zpool status". That it has none shows
+// only at the table's end, which is the line of errors.
 func (r reading) pools() {
-	pool, table := "", false
+	pool, table, logs := "", false, "none"
+	end := func() {
+		if pool != "" {
+			r.blind("illumos: pools", "whether the pool "+pool+" has a log device", "what zpool status printed of it has no end")
+		}
+	}
 	for _, line := range optional(r, "pools", "which pools have a log device") {
 		w := strings.Fields(line)
 		switch {
 		case len(w) == 2 && w[0] == "pool:":
-			pool, table = w[1], false
+			end()
+			pool, table, logs = w[1], false, "none"
 		case strings.Join(w, " ") == "NAME STATE READ WRITE CKSUM":
 			table = true
-			r.f.Settings["any.zfs.slog@"+pool] = model.Known("none")
 		case table && len(w) == 1 && w[0] == "logs":
-			r.f.Settings["any.zfs.slog@"+pool] = model.Known("log device")
+			logs = "log device"
 		case len(w) > 0 && w[0] == "errors:":
-			table = false
+			if table {
+				r.f.Settings["any.zfs.slog@"+pool] = model.Known(logs)
+			}
+			pool, table = "", false
 		}
 	}
+	end()
 }

@@ -70,7 +70,8 @@ func perNode(name, said string) (map[string]string, error) {
 	return out, nil
 }
 
-// agrees compares the value of this node, which has to be there, with the one that sysctl printed here.
+// agrees compares the value of this node, which has to be there, with the one that sysctl printed here; without
+// that one it does not agree.
 func agrees(values map[string]string, host, here string) error {
 	short, _, _ := strings.Cut(host, ".")
 	found := false
@@ -78,7 +79,10 @@ func agrees(values map[string]string, host, here string) error {
 		if node != whole && node != host && node != short {
 			continue
 		}
-		if found = true; here != "" && value != here {
+		switch found = true; {
+		case here == "":
+			return fmt.Errorf("it has %s for this node, and sysctl shows none here to compare with: none is taken for any node", value)
+		case value != here:
 			return fmt.Errorf("it has %s for this node, and sysctl has %s: neither is taken for the other nodes'", value, here)
 		}
 	}

@@ -8,31 +8,42 @@ import (
 	"linerate/internal/model"
 )
 
+// bindingsID is the setting of an adapter's protocols.
+const bindingsID = "windows.binding.protocols"
+
 // teams is the component of a team's members, which every other adapter has switched off.
 const teams = "ms_implat"
 
 // bindings are the protocols that are switched off on each adapter, by the names of their components, which no
 // language changes: "all" where none is.
 func (r reading) bindings() {
-	off, seen := map[string][]string{}, map[string]bool{}
+	off, whole := map[string][]string{}, map[string]bool{}
 	for _, one := range r.rows("bindings", "which protocols each adapter has", false) {
 		name, component := one.text("Name"), one.text("ComponentID")
-		on, known := one.yes("Enabled")
-		if r.nic(name) < 0 || component == "" || !known {
+		if r.nic(name) < 0 || component == teams {
 			continue
 		}
-		seen[name] = true
-		if !on && component != teams {
+		if _, seen := whole[name]; !seen {
+			whole[name] = true
+		}
+		switch on, known := one.yes("Enabled"); {
+		case !known || component == "":
+			whole[name] = false
+		case !on:
 			off[name] = append(off[name], component)
 		}
 	}
-	for name := range seen {
+	for name, all := range whole {
 		value := "all"
 		if len(off[name]) > 0 {
 			slices.Sort(off[name])
 			value = "without " + strings.Join(off[name], " ")
 		}
-		r.set("windows.binding.protocols", name, model.Known(value))
+		if !all {
+			r.set(bindingsID, name, model.Unknown[string](model.Absent, "of one protocol it was not given whether it is on"))
+			continue
+		}
+		r.set(bindingsID, name, model.Known(value))
 	}
 }
 

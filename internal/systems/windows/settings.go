@@ -124,11 +124,14 @@ func (r reading) tcp() {
 	for _, one := range r.rows("tcp", "how TCP lets its window grow, by template", false) {
 		name := one.text("SettingName")
 		from := "AutoTuningLevelLocal"
-		if by, ok := one.number("AutoTuningLevelEffective"); ok && by == byPolicy {
+		by, told := one.number("AutoTuningLevelEffective")
+		if told && by == byPolicy {
 			from = "AutoTuningLevelGroupPolicy"
 		}
 		switch level, ok := one.number(from); {
 		case !ok: // the template "Automatic", which has no values of its own
+		case !told:
+			r.set("windows.tcp.autotuning", name, model.Unknown[string](model.Absent, "it was not given whether a group policy decides on it"))
 		case level >= int64(len(Levels())):
 			r.set("windows.tcp.autotuning", name, model.Unknown[string](model.Unsupported, fmt.Sprintf("level %d has no name that linerate knows", level)))
 		default:

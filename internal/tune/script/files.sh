@@ -94,7 +94,8 @@ rights() {
 
 # same_file ONE OTHER: they have the same bytes and rights.
 same_file() {
-	[ -f "$1" ] && [ ! -h "$1" ] && [ -f "$2" ] && cmp -s "$1" "$2" && [ "$(rights "$1")" = "$(rights "$2")" ]
+	[ -f "$1" ] && [ ! -h "$1" ] && [ -f "$2" ] && cmp -s "$1" "$2" || return 1
+	one=$(rights "$1") && other=$(rights "$2") && [ -n "$one" ] && [ "$one" = "$other" ]
 }
 
 # file_ready FILE: fails, and says why, where it cannot be replaced without losing something.

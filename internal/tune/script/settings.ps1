@@ -111,7 +111,10 @@ function Read-Template {
         $value = $one.CimInstanceProperties[$Property].Value
         if ($null -eq $value) { throw "the template $Name has no $Property of its own" }
         if ($Property -ne 'AutoTuningLevelLocal') { return [string]$value }
-        if ([int]$one.CimInstanceProperties['AutoTuningLevelEffective'].Value -ne 0) { throw 'a group policy decides on it' }
+        $by = $one.CimInstanceProperties['AutoTuningLevelEffective']
+        # Of a value that is not there a number would be made, which is 0.
+        if (($null -eq $by) -or ($null -eq $by.Value)) { throw 'whether a group policy decides on it is not shown' }
+        if ([int]$by.Value -ne 0) { throw 'a group policy decides on it' }
         return $levels[[int]$value]
     }
     throw "there is no template $Name"

@@ -38,3 +38,13 @@ func TestAPolicyThatForbidsTheTaskIsNamed(t *testing.T) {
 		})
 	}
 }
+
+// A template that does not show who decides on its level is refused, and not taken for one that nobody
+// decides on but itself.
+func TestALevelOfWhichItIsNotShownWhoDecidesIsRefused(t *testing.T) {
+	r := newWindowsRig(t)
+	out, code := r.run("null:AutoTuningLevelEffective", "apply")
+	if code != Refused || !strings.Contains(out, "whether a group policy decides on it is not shown") || !strings.Contains(out, "nothing was changed") {
+		t.Errorf("%d: %s", code, out)
+	}
+}

@@ -112,6 +112,10 @@ func (h *Host) tcpSetting() (out []any) {
 	for _, name := range slices.Sorted(maps.Keys(h.data.Templates)) {
 		pairs := []any{"SettingName", name}
 		for _, p := range slices.Sorted(maps.Keys(h.data.Templates[name])) {
+			if h.told("null", p) {
+				pairs = append(pairs, p, nil)
+				continue
+			}
 			pairs = append(pairs, p, h.data.Templates[name][p])
 		}
 		if len(pairs) == 2 {

@@ -27,7 +27,7 @@ const (
 	// How is a comma-separated list of what is wrong: "empty:CMDLET" gives nothing and succeeds,
 	// "denied:CMDLET" lacks the right, "missing:CMDLET" is not there, "hang:CMDLET" never ends,
 	// "unlike" is a new host whose adapters are of two vendors, "without:KEYWORD" is a driver
-	// that no longer has it, "english" is its language, and else German, "noadmin",
+	// that no longer has it, "null:PROPERTY" is a template of TCP that gives none, "english" is its language, and else German, "noadmin",
 	// "policy:AllSigned" is a group policy under which no script's file runs, "profile" is a shell
 	// whose own profile it refuses, "forbidden:CMDLET" is one whose module it refuses and
 	// "unloadable:CMDLET" one whose module is not loaded, "version:2", "language:ConstrainedLanguage", "nothing" is a PowerShell that prints

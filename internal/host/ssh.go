@@ -127,6 +127,10 @@ func (e *Foreign) Error() string { return e.Err.Error() }
 // Unwrap gives the cause.
 func (e *Foreign) Unwrap() error { return e.Err }
 
+// sudoShell is a shell that is root's where sudo asks for no password, as the agent's is. What sudo reads
+// while it is tried is not the script.
+const sudoShell = `exec sh -c '[ "$(id -u)" = 0 ] && exec sh -s; sudo -n sh -c true </dev/null >/dev/null 2>&1 && exec sudo -n sh -s; exec sh -s'`
+
 // Ask has a shell of the host execute a fixed script and returns what it printed, of which more
 // than most bytes are an error. The script goes to its standard input, so that neither the login
 // shell nor ssh reads it, and nothing is written there.
@@ -135,8 +139,11 @@ func (s Ssh) Ask(ctx context.Context, n Name, in Shell, text string, most int) (
 		return nil, fmt.Errorf("ask %q: not a host for ssh", n)
 	}
 	command := "exec sh -s"
-	if in == PowerShell {
+	switch in {
+	case PowerShell:
 		command = powershellCommand()
+	case SudoSh:
+		command = sudoShell
 	}
 	var out bytes.Buffer
 	var said tail

@@ -17,6 +17,7 @@ type Shell string
 // The shells that scripts are written for.
 const (
 	Sh         Shell = "sh"
+	SudoSh     Shell = "sh by sudo" // as root, where sudo asks for no password; else as Sh
 	PowerShell Shell = "powershell"
 )
 

@@ -124,11 +124,15 @@ func ownBinary(goos, goarch string) (string, error) {
 }
 
 // Ask has this host, or one that is reached by ssh, execute a script in the shell of its system,
-// which is named as in ids of settings.
+// which is named as in ids of settings: there as root, if the login is that or sudo asks for no password. Of
+// OneFS, of which nothing is changed, sudo is not asked.
 func (d Dialler) Ask(ctx context.Context, n host.Name, system, script string, most int) ([]byte, error) {
-	in := host.Sh
-	if system == "windows" {
+	in := host.SudoSh
+	switch {
+	case system == "windows":
 		in = host.PowerShell
+	case system == "onefs" || IsHere(n):
+		in = host.Sh
 	}
 	if IsHere(n) {
 		return d.Local.Ask(ctx, in, script, most)

@@ -213,11 +213,11 @@ func stepName(c model.Change) string {
 
 // applyForeign runs the script of the plan on the host.
 func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, error) {
-	if err := d.mayScript(); err != nil {
-		return doc, err
-	}
 	if by, ok := d.foreign.kind.(script.ByHand); ok {
 		return doc, failure.Of(failure.Usage, "%s runs %s: %s; read what linerate tune script %[1]s writes, and run it there yourself", d.name, d.foreign.kind.Name(), by.ByHand())
+	}
+	if err := d.mayScript(); err != nil {
+		return doc, err
 	}
 	text, err := d.script()
 	if err != nil {
@@ -261,30 +261,42 @@ func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, err
 
 // mayScript refuses where the script would not be run by root, or an administrator.
 func (d *drafted) mayScript() error {
-	const yourself = "; or read what linerate tune script %s writes, and run it yourself"
-	admin, uid := d.foreign.kind.System().PowerShell, d.facts.UID
-	switch {
-	case uid == 0:
+	if d.facts.UID == 0 {
 		return nil
-	case admin && d.foreign.here:
-		return fmt.Errorf("change settings of %s: it takes an administrator: start linerate in a window that was opened with \"Run as administrator\""+yourself, d.name, d.name)
-	case admin:
-		return fmt.Errorf("change settings of %s: it takes an administrator, and the user of this login is none there"+yourself, d.name, d.name)
-	case d.foreign.here:
-		return fmt.Errorf("change settings of %s: it takes root, and we are user %d: use sudo"+yourself, d.name, uid, d.name)
 	}
-	return fmt.Errorf("change settings of %s: it takes root, and we are user %d there: log in as root, since no sudo is asked there"+yourself, d.name, uid, d.name)
+	who := fmt.Sprintf("we are user %d", d.facts.UID)
+	if d.facts.UID < 0 {
+		who = "who we are was not read"
+	}
+	return fmt.Errorf("change settings of %s: %s; or read what linerate tune script %[1]s writes, and run it yourself", d.name, d.foreign.takes(who))
 }
 
-// onForeign runs the kept scripts of a host's plans, newest first.
+// takes says whom a change takes, and how one becomes that; who is the user of a Unix.
+func (f *foreign) takes(who string) string {
+	switch admin := f.kind.System().PowerShell; {
+	case admin && f.here:
+		return "it takes an administrator: start linerate in a window that was opened with \"Run as administrator\""
+	case admin:
+		return "it takes an administrator, and the user of this login is none there"
+	case f.here:
+		return "it takes root, and " + who + ": use sudo"
+	}
+	return "it takes root, and " + who + " there: log in as root, or allow sudo -n there"
+}
+
+// onPlans runs the kept scripts of a host's plans, newest first.
 func (f *foreign) onPlans(ctx context.Context, name, plan string, args ...string) (said []string, code int, err error) {
 	text, err := f.kind.System().OnPlans(script.State, plan, args...)
 	if err != nil {
 		return nil, 0, failure.As(failure.Usage, err)
 	}
 	answer, askErr := f.ask(ctx, text)
-	if said, code, err = script.Outcome(answer); err != nil {
+	said, code, err = script.Outcome(answer)
+	switch {
+	case err != nil:
 		err = failure.Of(failure.NotRestored, "ask %s: %w; what it has is not known", name, errors.Join(askErr, err))
+	case code == script.Unprivileged:
+		err = failure.Of(failure.NotRestored, "ask %s for its plans: it has records of them that this login cannot read: nothing was done, and what is in force is not known; %s", name, f.takes("we are another user"))
 	}
 	return said, code, err
 }

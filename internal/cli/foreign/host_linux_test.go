@@ -66,7 +66,8 @@ func hostBehindSSHD(t *testing.T, install func(dir, exe string) error, more, bef
 	labtest.Needs(t, labtest.Root, labtest.Namespaces, "sshd", "ssh", "ssh-keygen", "unshare", "mount")
 	dir, bin, ssh, tmp := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	exe := fakehost(t)
-	if err := errors.Join(install(bin, exe), os.Symlink(exe, filepath.Join(bin, "sync"))); err != nil {
+	// The sudo of this machine would leave the fake.
+	if err := errors.Join(install(bin, exe), os.Symlink(exe, filepath.Join(bin, "sync")), os.Symlink(exe, filepath.Join(bin, "sudo"))); err != nil {
 		t.Fatal(err)
 	}
 	config := sshtest.Server{

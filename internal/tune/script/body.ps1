@@ -401,9 +401,7 @@ function Start-Plan {
     }
     if (-not $good) { return Show-Usage }
     if ($more -eq '--force') { $script:force = $true }
-    if (-not ([Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]::GetCurrent()).IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
-        throw 'it takes an administrator: nothing was done'
-    }
+    if (-not (Test-Admin)) { throw 'it takes an administrator: nothing was done' }
     if ($verb -eq 'try') {
         if (Test-Owned $dir) { Save-Record 'tried' 'so' }
         return 0

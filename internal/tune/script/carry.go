@@ -78,7 +78,9 @@ func (k System) OnPlans(state, plan string, args ...string) (string, error) {
 only=` + Quote(plan) + `
 code=0
 echo '` + began + `'
-for plan in $(ls -1 "$state" 2>/dev/null | sort -r); do
+# Another user sees no plan where there are some.
+if [ "$(id -u)" != 0 ] && [ -e "${state%/*}" ]; then code=` + strconv.Itoa(Unprivileged) + `; fi
+[ $code = 0 ] && for plan in $(ls -1 "$state" 2>/dev/null | sort -r); do
 	if [ -n "$only" ] && [ "$plan" != "$only" ]; then continue; fi
 	[ -f "$state/$plan/change.sh" ] || continue
 	echo "plan $plan"
@@ -125,8 +127,9 @@ func Plans(said []string) []string {
 
 // Exit codes of a script.
 const (
-	Refused     = 1 // nothing is changed, or what was changed is put back
-	NotRestored = 4
+	Refused      = 1 // nothing is changed, or what was changed is put back
+	NotRestored  = 4
+	Unprivileged = 77 // of OnPlans: there are plans, and this user cannot look at them
 )
 
 // Outcome takes apart what Carry or OnPlans printed: the lines of the script, and its exit code.

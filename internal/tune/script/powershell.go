@@ -123,7 +123,14 @@ $linerateState = ` + statePS + `
 $linerateCode = 0
 [Console]::Out.Write("` + "`n" + began + "`n" + `")
 try {
-    foreach ($linerateName in @(Get-Plans $linerateState)) {
+    # Another user sees no plan where there are some.
+    if (-not (Test-Admin) -and (Test-Path -LiteralPath (Split-Path -Parent -Path $linerateState))) {
+        $linerateCode = ` + strconv.Itoa(Unprivileged) + `
+        $linerateNames = @()
+    } else {
+        $linerateNames = @(Get-Plans $linerateState)
+    }
+    foreach ($linerateName in $linerateNames) {
         if (($only -ne '') -and ($only -ne $linerateName)) { continue }
         $path = Join-Path (Join-Path $linerateState $linerateName) 'change.ps1'
         if (-not (Test-Path -LiteralPath $path)) { continue }

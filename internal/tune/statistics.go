@@ -196,17 +196,27 @@ func (s Statistics) lives(pid int, start uint64) bool {
 	return began == start
 }
 
+// open reads the records, of which an error may have left some out. There is no state where it could not be
+// opened, or where nothing was ever switched on, which is no error.
+func (s Statistics) open(tidy bool) (*state, []found, error) {
+	d, err := openState(s.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	all, err := s.read(d, tidy)
+	return d, all, err
+}
+
 // List tells of each record whose it is and what that process has switched on. It changes nothing.
 func (s Statistics) List() (notes []string, err error) {
-	d, err := openState(s.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // nothing was ever switched on
-	}
-	if err != nil {
+	d, all, err := s.open(false)
+	if d == nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	all, err := s.read(d, false)
 	for _, f := range all {
 		switch who := fmt.Sprintf("process %d", f.PID); {
 		case f.bad != nil:
@@ -224,15 +234,11 @@ func (s Statistics) List() (notes []string, err error) {
 // living process has on. Notes say what was done; the error, what could not be: those records stay.
 // The calls are asked for only if there is something to switch off.
 func (s Statistics) PutBack(estats func() (kernel.Estats, error)) (notes []string, err error) {
-	d, err := openState(s.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // nothing was ever switched on
-	}
-	if err != nil {
-		return nil, err
+	d, all, failed := s.open(true)
+	if d == nil {
+		return nil, failed
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	all, failed := s.read(d, true)
 	var kept []kernel.EstatsSwitched
 	for _, f := range all {
 		if f.live {

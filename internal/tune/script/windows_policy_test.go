@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"linerate/internal/systems/windows"
 )
 
 // Under a group policy that lets no script's file run, the task that would undo a plan cannot run:
@@ -46,5 +48,14 @@ func TestALevelOfWhichItIsNotShownWhoDecidesIsRefused(t *testing.T) {
 	out, code := r.run("null:AutoTuningLevelEffective", "apply")
 	if code != Refused || !strings.Contains(out, "whether a group policy decides on it is not shown") || !strings.Contains(out, "nothing was changed") {
 		t.Errorf("%d: %s", code, out)
+	}
+}
+
+// settings.ps1 has lists that Go has too.
+func TestTheListsOfPowerShellAreThoseOfGo(t *testing.T) {
+	for _, list := range [][]string{windows.Policies(), windows.Levels()} {
+		if !strings.Contains(settingsPS, wordsPS(list)) {
+			t.Errorf("settings.ps1 has no %s", wordsPS(list))
+		}
 	}
 }

@@ -13,3 +13,13 @@ func unlike(d *data) {
 	delete(two, "*ReceiveBuffers")
 	delete(two, "*RSSProfile")
 }
+
+// tampered is a host with one adapter, from which old advice took RSS and large send offload.
+func tampered(d *data) {
+	d.Adapters = d.Adapters[:1]
+	for _, name := range []string{"*RSS", "*LsoV2IPv4"} {
+		k := d.Adapters[0].Keywords[name]
+		k.Value = "0"
+		d.Adapters[0].Keywords[name] = k
+	}
+}

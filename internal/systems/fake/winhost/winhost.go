@@ -26,7 +26,8 @@ import (
 const (
 	// How is a comma-separated list of what is wrong: "empty:CMDLET" gives nothing and succeeds,
 	// "denied:CMDLET" lacks the right, "missing:CMDLET" is not there, "hang:CMDLET" never ends,
-	// "unlike" is a new host whose adapters are of two vendors, "without:KEYWORD" is a driver
+	// "unlike" is a new host whose adapters are of two vendors, "tampered" one with a single adapter whose
+	// defaults somebody changed, "without:KEYWORD" is a driver
 	// that no longer has it, "null:PROPERTY" is a template of TCP that gives none, "english" is its language, and else German, "noadmin",
 	// "policy:AllSigned" is a group policy under which no script's file runs, "profile" is a shell
 	// whose own profile it refuses, "forbidden:CMDLET" is one whose module it refuses and
@@ -106,6 +107,9 @@ func Open(dir, how string) (*Host, error) {
 	h := &Host{dir: dir, how: strings.Split(how, ","), data: fresh(), effects: map[string]int{}, env: map[string]string{"programdata": `C:\ProgramData`, "computername": "WINFILER"}}
 	if slices.Contains(h.how, "unlike") {
 		unlike(&h.data)
+	}
+	if slices.Contains(h.how, "tampered") {
+		tampered(&h.data)
 	}
 	if dir == "" {
 		return h, nil

@@ -44,7 +44,7 @@ type memory struct {
 	begun  bool // the directory that holds the journal is durable
 
 	appending bool
-	appended  *sync.Cond // an append has ended
+	changed   *sync.Cond // an append has ended, or bytes were written
 	failed    error      // of one beside the copy: nothing more is written then
 
 	beside errgroup.Group // what is done with the journal beside the copy
@@ -58,7 +58,7 @@ func (p *Place) remember(root string) error {
 		return err
 	}
 	m := &memory{f: f, earlier: map[string]*journal.File{}, open: map[*file]uint64{}, last: time.Now()}
-	m.appended = sync.NewCond(&m.mu)
+	m.changed = sync.NewCond(&m.mu)
 	p.journal = m
 	st, err := f.Stat()
 	if err != nil {
@@ -254,8 +254,8 @@ func (f *file) room(n int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.ahead > 0 && m.ahead+n > most && m.failed == nil {
-		if m.appending {
-			m.appended.Wait()
+		if m.appending || m.ahead == m.flying { // all is being written: there is nothing to tell the journal
+			m.changed.Wait()
 		} else if err := f.p.append(); err != nil {
 			return err
 		}
@@ -273,6 +273,7 @@ func (f *file) wrote(n int64) error {
 	defer m.mu.Unlock()
 	m.flying -= n
 	m.since += n
+	m.changed.Broadcast()
 	if m.failed != nil || m.appending || m.since < most/journalParts && time.Since(m.last) < journalEvery {
 		return m.failed
 	}
@@ -290,7 +291,7 @@ func (m *memory) rest() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.appending {
-		m.appended.Wait()
+		m.changed.Wait()
 	}
 }
 
@@ -300,7 +301,7 @@ func (p *Place) appendLast() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.appending {
-		m.appended.Wait()
+		m.changed.Wait()
 	}
 	if m.failed != nil {
 		return m.failed
@@ -321,7 +322,7 @@ func (p *Place) append() error {
 	if m.appending = false; err == nil {
 		m.ahead -= landed
 	}
-	m.appended.Broadcast()
+	m.changed.Broadcast()
 	return err
 }
 

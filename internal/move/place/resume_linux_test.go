@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -233,4 +235,57 @@ func zeros(i int64, v move.Verify) move.Block {
 	b := move.Block{Index: i, Extents: []move.Extent{{Offset: i * move.BlockSize, Length: move.BlockSize}}, Data: make([]byte, move.BlockSize)}
 	b.Seal(v)
 	return b
+}
+
+// Where more is being written at once than a kill may cost, whoever waits for room sleeps: there is nothing
+// yet that the journal could be told.
+func TestWhoeverWaitsForRoomSleepsWhileAllIsBeingWritten(t *testing.T) {
+	rep := move.NewReport(nil)
+	p, err := Open(t.TempDir(), Options{Run: "test", Journal: move.BlockSize}, rep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &move.Entry{Path: "f", Kind: move.File, Mode: 0o644, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Size: aloneFrom, Links: 1}
+	begun, _, err := p.Begin(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := begun.(*file)
+	if err := f.room(move.BlockSize); err != nil {
+		t.Fatal(err)
+	}
+	second := make(chan error, 1)
+	go func() { second <- f.room(move.BlockSize) }()
+	for by := time.Now().Add(30 * time.Second); !sleepsIn("place.(*file).room"); runtime.Gosched() {
+		if rep.Summary().JournalNs > 0 || time.Now().After(by) {
+			t.Error("it does not sleep")
+			break
+		}
+	}
+	for range 2 {
+		if err := f.wrote(move.BlockSize); err != nil {
+			t.Fatal(err)
+		}
+		if second == nil {
+			continue
+		}
+		if err := <-second; err != nil {
+			t.Fatal(err)
+		}
+		second = nil
+	}
+	if err := errors.Join(f.Abort(false), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sleepsIn tells whether a goroutine waits for a sync.Cond in a function.
+func sleepsIn(name string) bool {
+	stacks := make([]byte, 1<<20)
+	for g := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		if strings.Contains(g, "[sync.Cond.Wait") && strings.Contains(g, name) {
+			return true
+		}
+	}
+	return false
 }

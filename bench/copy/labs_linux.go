@@ -19,7 +19,7 @@ const topology = `name: copies
 title: two hosts that copy
 hosts:
   client1:
-    memory: 1GiB
+    memory: %dMiB
     interfaces:
       eth0: {address: 10.10.0.1/24}
   server1:
@@ -30,11 +30,13 @@ links:
 flow: {from: [client1], to: server1, via: eth0}
 `
 
-// inLab brings both hosts up.
-func (b *bench) inLab(ctx context.Context, rtt string, more []string, work func(lab.Status) error) error {
-	text := fmt.Sprintf(topology, rtt)
+// inLab brings both hosts up; room is the MiB that a client with a kernel of its own holds of files.
+func (b *bench) inLab(ctx context.Context, rtt string, room int, more []string, work func(lab.Status) error) error {
+	const kernel = 1024       // MiB besides
+	memory := kernel + 2*room // its file system of files in memory takes half of that
+	text := fmt.Sprintf(topology, memory, rtt)
 	if len(more) == 0 || more[0] != "--kernel" {
-		text = strings.Replace(text, "    memory: 1GiB\n", "", 1)
+		text = strings.Replace(text, fmt.Sprintf("    memory: %dMiB\n", memory), "", 1)
 	}
 	at := filepath.Join(b.Home, "copies.yaml")
 	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
@@ -46,7 +48,7 @@ func (b *bench) inLab(ctx context.Context, rtt string, more []string, work func(
 // wan is copies over 16 ms at 1 Gbit/s, to a host's sshd. The time includes logging in, and
 // for linerate that it takes itself there.
 func (b *bench) wan(ctx context.Context) error {
-	return b.inLab(ctx, "16ms", []string{"--serve", "server1=ssh"}, func(lab.Status) error {
+	return b.inLab(ctx, "16ms", 0, []string{"--serve", "server1=ssh"}, func(lab.Status) error {
 		conf, err := filepath.Glob(filepath.Join(b.Home, "linerate", "lab-*", "server1", "*", "ssh_config"))
 		if err != nil || len(conf) != 1 {
 			return fmt.Errorf("find the ssh configuration of the lab's server: %q, %w", conf, err)
@@ -92,29 +94,18 @@ func wanArms(bin, keys string) []arm {
 	}
 }
 
-// mounts are copies to and from mounts of a host with a kernel of its own. Its sizes are those
-// that an emulated kernel bears.
-func (b *bench) mounts(ctx context.Context) error {
-	var failed []error
-	for _, at := range []struct {
-		rtt        string
-		mib, files int
-		each       int // files of each of 8 directories
-	}{{"200us", 96, 300, 40}, {"16ms", 32, 40, 20}} {
-		for _, kind := range []string{"nfs", "smb"} {
-			err := b.inLab(ctx, at.rtt, []string{"--kernel", "client1", "--serve", "server1=" + kind}, func(s lab.Status) error {
-				return b.onMount(ctx, s, kind, at.rtt, at.mib, at.files, at.each)
-			})
-			if err != nil {
-				failed = append(failed, fmt.Errorf("%s at %s: %w", kind, at.rtt, err))
-			}
-		}
-	}
-	return errors.Join(failed...)
+// onMounts are copies to and from a mount of a host with a kernel of its own, over a path of this round
+// trip. The numbers of small files are those that an emulated kernel bears.
+func onMounts(kind, rtt string, files, each int) part {
+	return part{"mounts " + kind + " " + rtt, func(b *bench, ctx context.Context) error {
+		return b.inLab(ctx, rtt, b.mib, []string{"--kernel", "client1", "--serve", "server1=" + kind}, func(s lab.Status) error {
+			return b.onMount(ctx, s, kind, rtt, files, each)
+		})
+	}}
 }
 
-// onMount runs all rows of one mount.
-func (b *bench) onMount(ctx context.Context, s lab.Status, kind, rtt string, mib, files, each int) error {
+// onMount runs all rows of one mount; each is how many files each of 8 directories has.
+func (b *bench) onMount(ctx context.Context, s lab.Status, kind, rtt string, files, each int) error {
 	dir := "/mnt/" + kind
 	for _, server := range s.Servers {
 		if server.Kind != kind {
@@ -131,7 +122,7 @@ func (b *bench) onMount(ctx context.Context, s lab.Status, kind, rtt string, mib
 		files int
 		fill  func() (int64, error)
 	}{
-		{fmt.Sprintf("one file of %d MiB", mib), 1, func() (int64, error) { return b.large(mib) }},
+		{fmt.Sprintf("one file of %d MiB", b.mib), 1, func() (int64, error) { return b.large(b.mib) }},
 		{fmt.Sprintf("%d files of 64 KiB", files), files, func() (int64, error) { return b.small(files, 64<<10) }},
 		{fmt.Sprintf("%d files of 64 KiB in 8 directories", 8*each), 8 * each, func() (int64, error) { return b.smallIn(8*each, each, 64<<10) }},
 	} {

@@ -39,7 +39,7 @@ import (
 func main() {
 	dir := flag.String("dir", "/var/tmp", "where source and target lie; not below /dev, which hosts with a kernel of their own do not see")
 	rounds := flag.Int("rounds", 3, "rounds of each row")
-	size := flag.Int("mib", 1024, "of the large file; a quarter of it over 16 ms")
+	size := flag.Int("mib", 1024, "of the large file; a quarter of it by ssh over 16 ms")
 	files := flag.Int("files", 5000, "of 16 KiB; a fifth of them over 16 ms")
 	many := flag.Int("tree", 100000, "empty files of the tree on which memory is looked at")
 	only := flag.String("only", "", "the parts, or with -faults the kinds, whose names match this expression; parts: "+strings.Join(partNames(), ", "))
@@ -104,7 +104,8 @@ type part struct {
 func parts() []part {
 	return []part{
 		{"hostile", (*bench).hostile}, {"here", (*bench).hereRows}, {"ssh", (*bench).sshRows}, {"mem", (*bench).memory},
-		{"resume", (*bench).resume}, {"tree", (*bench).many}, {"wan", (*bench).wan}, {"mounts", (*bench).mounts},
+		{"resume", (*bench).resume}, {"tree", (*bench).many}, {"wan", (*bench).wan},
+		onMounts("nfs", "200us", 300, 40), onMounts("smb", "200us", 300, 40), onMounts("nfs", "16ms", 40, 20), onMounts("smb", "16ms", 40, 20),
 	}
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -131,7 +132,10 @@ func (w *Writer) file(name, host string, fill func(io.Writer) error) error {
 	}
 	sum := sha256.New()
 	count := &counter{limit: sizeLimit(name)}
-	err = fill(io.MultiWriter(count, f, sum))
+	out := bufio.NewWriterSize(io.MultiWriter(count, f, sum), 64<<10) // reports come line by line
+	if err = fill(out); err == nil {
+		err = out.Flush()
+	}
 	if err == nil {
 		err = f.Sync()
 	}

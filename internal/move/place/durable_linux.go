@@ -169,10 +169,17 @@ func (f *file) syncHeld(how func(int) error) error {
 	if err != nil {
 		err = fmt.Errorf("make durable: %w", f.p.sinkError(err))
 		f.lost.Store(&err)
-	} else if f.d.remote && f.p.o.Direct && f.e.Size >= aloneFrom {
-		_ = unix.Fadvise(f.fd, 0, 0, unix.FADV_DONTNEED) // the cache is for others
+	} else {
+		f.letGo()
 	}
 	return err
+}
+
+// letGo has the cache keep nothing of a large file on a mount: it is for others.
+func (f *file) letGo() {
+	if f.d.remote && f.p.o.Direct && f.e.Size >= aloneFrom {
+		_ = unix.Fadvise(f.fd, 0, 0, unix.FADV_DONTNEED) // advice
+	}
 }
 
 // isLost is why data of the file may be lost.

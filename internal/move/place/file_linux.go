@@ -382,7 +382,7 @@ func (f *file) commit(ctx context.Context) error {
 	if f.e.Size < aloneFrom {
 		return f.p.pend(ctx, f)
 	}
-	err := f.sync(unix.Fsync)
+	err := f.settled()
 	if err == nil {
 		err = f.prove()
 	}
@@ -396,16 +396,23 @@ func (f *file) commit(ctx context.Context) error {
 		f.p.at("dirsync")
 		err = unix.Fsync(f.d.fd)
 	}
-	if err == nil {
-		err = f.p.journal.leave(f, false)
-	}
 	if err != nil {
 		return errors.Join(err, f.Abort(false))
 	}
+	f.p.journal.committed(f)
 	f.p.committed(f.e)
 	f.p.unclaim(f.d, f.temp)
 	f.p.release(f.d)
 	return nil
+}
+
+// settled makes a large file durable, unless its server has done so.
+func (f *file) settled() error {
+	if !f.flushed {
+		return f.sync(unix.Fsync)
+	}
+	f.letGo()
+	return f.isLost()
 }
 
 // close closes the descriptors. A network file system says here what it could not write.

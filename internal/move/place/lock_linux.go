@@ -123,6 +123,12 @@ func (p *Place) forgetAll() error {
 	err := m.beside.Wait()
 	m.rest() // what it could not write nobody misses any more: what had a name is durable without it
 	if !m.keepNothing(p.finished) {
+		m.mu.Lock()
+		ends := m.afterEnds(nil)
+		m.mu.Unlock()
+		if _, werr := m.f.Write(ends); werr != nil {
+			err = errors.Join(err, fmt.Errorf("write journal: %w", werr))
+		}
 		return errors.Join(err, m.f.Close())
 	}
 	// Closed before the times are set again: an NFS client only renames what is open, and

@@ -277,3 +277,46 @@ func TestAFileIsWrittenWhileALeftOverOfItCannotBeRemoved(t *testing.T) {
 		t.Errorf("in the target: %v, %v", list, err)
 	}
 }
+
+// Where a client of SMB has made a large file durable with its time, it is not asked to once more; what
+// is known to be lost of it stays lost.
+func TestALargeFileThatItsTimeMadeDurableIsNotSyncedAgain(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		dir := t.TempDir()
+		p, err := Open(dir, Options{Run: "test"}, move.NewReport(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.fsType = unix.SMB2_SUPER_MAGIC
+		sf, _, err := p.Begin(t.Context(), large("f"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, b := sf.(*file), zeros(0, move.Fast)
+		f.d.timeSyncs = true
+		if err := f.Write(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		if lost {
+			err := error(unix.EIO)
+			f.lost.Store(&err)
+		}
+		fd := f.fd
+		f.fd, f.flushed = -1, true // a sync fails
+		if err := f.settled(); (err != nil) != lost {
+			t.Errorf("lost %v, settled: %v", lost, err)
+		}
+		f.fd, f.flushed = fd, false
+		root := move.Root(aloneFrom, func(yield func(move.Leaf) bool) { yield(move.Leaf{Index: 0, Hash: b.Hash}) })
+		err = f.Commit(t.Context(), root)
+		if !f.flushed || errors.Is(err, unix.EIO) != lost {
+			t.Errorf("lost %v, flushed %v: %v", lost, f.flushed, err)
+		}
+		if _, serr := os.Stat(filepath.Join(dir, "f")); (serr != nil) != lost {
+			t.Errorf("lost %v: %v", lost, serr)
+		}
+		if err := errors.Join(p.Finish(t.Context()), p.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}

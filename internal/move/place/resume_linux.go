@@ -40,8 +40,9 @@ type memory struct {
 	flying int64 // of those, what is being written
 	since  int64 // what was written since an append was begun
 	last   time.Time
-	kept   bool // a temporary file was kept for a later run
-	begun  bool // the directory that holds the journal is durable
+	kept   bool   // a temporary file was kept for a later run
+	begun  bool   // the directory that holds the journal is durable
+	ends   []byte // records of files that have their names: they are written before the next others
 
 	appending bool
 	changed   *sync.Cond // an append has ended, or bytes were written
@@ -234,7 +235,7 @@ func (f *file) journalled() error {
 	if len(had) > 0 {
 		b = m.log.AppendBlocks(b, m.next, had)
 	}
-	if _, err := m.f.Write(b); err != nil {
+	if _, err := m.f.Write(m.afterEnds(b)); err != nil {
 		return fmt.Errorf("write journal: %w", f.p.sinkError(err))
 	}
 	if !f.stale {
@@ -337,6 +338,9 @@ func (p *Place) remembered(list map[*file]uint64) error {
 		return nil
 	}
 	p.at("append")
+	m.mu.Lock()
+	b = m.afterEnds(b)
+	m.mu.Unlock()
 	if _, err := m.f.Write(b); err != nil {
 		return fmt.Errorf("write journal: %w", p.sinkError(err))
 	}
@@ -401,10 +405,28 @@ func (m *memory) leave(f *file, kept bool) error {
 		m.kept = true
 		return nil
 	}
-	if _, err := m.f.Write(m.log.AppendEnd(nil, no)); err != nil {
+	if _, err := m.f.Write(m.afterEnds(m.log.AppendEnd(nil, no))); err != nil {
 		return fmt.Errorf("write journal: %w", f.p.sinkError(err))
 	}
 	return nil
+}
+
+// committed ends the record of a file that has its name. That by itself is worth no write, for which a
+// server would be waited: a later run finds the file, and no temporary one that it could go on with.
+func (m *memory) committed(f *file) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if no, ok := m.open[f]; ok {
+		delete(m.open, f)
+		m.ends = m.log.AppendEnd(m.ends, no)
+	}
+}
+
+// afterEnds puts the ends that wait before other records; m.mu is held.
+func (m *memory) afterEnds(b []byte) []byte {
+	b = append(m.ends, b...)
+	m.ends = nil
+	return b
 }
 
 // sweep removes temporary files of this run that nobody will go on with: of a run that was

@@ -225,6 +225,71 @@ func TestWhatAFileDoesNotHaveAnyMoreIsTakenBackBeforeItIsWritten(t *testing.T) {
 	}
 }
 
+// The end of a file that has its name is written with what the journal is told next, or as it is kept;
+// that of one that failed at once, because its blocks are not to be trusted.
+func TestTheEndOfAFileWaitsForTheNextRecord(t *testing.T) {
+	dir := t.TempDir()
+	p, err := Open(dir, Options{Run: "test"}, move.NewReport(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func(name string) *file {
+		t.Helper()
+		f, _, err := p.Begin(t.Context(), large(name))
+		if err == nil {
+			err = f.Write(t.Context(), zeros(0, move.Fast))
+		}
+		if err == nil {
+			err = p.appendLast()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.(*file)
+	}
+	commit := func(f *file) {
+		t.Helper()
+		if err := f.Commit(t.Context(), move.Root(f.e.Size, leaves(f.ordered()))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := func(want ...string) {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join(dir, journal.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := journal.Read(b)
+		if err != nil || j.Good != int64(len(b)) || len(j.Files) != len(want) {
+			t.Fatalf("the journal tells of %v, want %q, %v", j.Files, want, err)
+		}
+		for _, name := range want {
+			if j.Files[name] == nil {
+				t.Errorf("the journal does not tell of %s", name)
+			}
+		}
+	}
+	commit(begin("a"))
+	told("a")
+	b := begin("b")
+	told("b")
+	if err := b.Abort(false); err != nil {
+		t.Fatal(err)
+	}
+	told()
+	commit(begin("c"))
+	if err := begin("d").Abort(true); err != nil {
+		t.Fatal(err)
+	}
+	told("d")
+	commit(begin("e"))
+	told("d", "e")
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	told("d")
+}
+
 // large is a file that the journal tells of.
 func large(name string) *move.Entry {
 	return &move.Entry{Path: name, Kind: move.File, Mode: 0o644, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Size: aloneFrom, Links: 1}

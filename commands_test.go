@@ -44,6 +44,7 @@ var shared = map[string]string{
 	"elsewhere.go":       "which subcommands another system refuses",
 	"finish.go":          "questions to the user, and the end of every run: its bundle and its report",
 	"history.go":         "the records of live views, which report prints and compare sets side by side",
+	"next.go":            "what to type after an error, by the step that a room advises",
 	"progress.go":        "progress on a terminal and as JSON",
 	"suggest.go":         "the flag that was meant",
 	"suspend_unix.go":    "Ctrl-Z in a live view",

@@ -11,23 +11,22 @@ import (
 	"testing"
 )
 
-// spoken are how many texts of each room below cli name a command or flag of linerate. The user is
-// to be told what to do next where that is known, and docs/design.md says why that is often the room
-// that refuses. A number here may fall; a room that can return a kind or a value lets cli find the words.
+// spoken are how many texts of each room below cli name a command or flag of linerate. What to do next
+// is a step of failure, which cli words; docs/design.md says where words stay. A number here may fall.
 var spoken = map[string]int{
-	"app":     91,
+	"app":     29,
 	"explain": 17,
-	"fleet":   13,
+	"fleet":   11,
 	"host":    2,
-	"lab":     11,
+	"lab":     8,
 	"load":    15,
 	"loop":    6,
 	"move":    3,
-	"reach":   10,
+	"reach":   4,
 	"report":  13,
 	"rules":   6,
 	"size":    3,
-	"store":   5,
+	"store":   2,
 	"study":   5,
 	"systems": 2,
 	"tune":    31,
@@ -36,9 +35,9 @@ var spoken = map[string]int{
 
 // spokenFor has the reason of each room.
 var spokenFor = map[string]string{
-	"app":     "a use case is one command's work, and refuses where it has looked",
+	"app":     "evidence and notes of results are kept in bundles; a copy's refusals name the option within the sentence",
 	"explain": "the step that reveals a rung, or removes a limiter, is part of a verdict and kept with it in bundles",
-	"fleet":   "a host and the desk of its site speak to each other by linerate alone: the next step is a command at the other end",
+	"fleet":   "a host and the desk of its site answer each other in text: the next step is a command at the other end",
 	"host":    "what runs on a system that takes no agent is told where the login finds that system",
 	"lab":     "a lab's parts are there or not by how it was brought up; a keeper answers other processes, in text",
 	"load":    "a load is refused in a process or on a host of its own, whose answer is text",
@@ -48,7 +47,7 @@ var spokenFor = map[string]string{
 	"report":  "a report is read months later, without the command that made it",
 	"rules":   "the fix of a finding is what to type: it is part of the finding, in JSON too",
 	"size":    "notes of a calculation name the input that was not given",
-	"store":   "bundles and studies are looked up by what commands list",
+	"store":   "what would measure a ladder is part of it, on the page too",
 	"study":   "a study file is corrected with what other commands list",
 	"systems": "the table of what was tried on each system is by commands",
 	"tune":    "a change that was not undone names the way back at the place that knows it is open; the values of a plan name the option that would decide them",

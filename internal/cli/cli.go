@@ -124,7 +124,7 @@ func exitCode(ctx context.Context, env *environment, err error) int {
 		env.err.Printf("linerate: interrupted; this command left nothing changed (%v)\n", failure.FirstLine(err))
 		return ExitInterrupted
 	}
-	fmt.Fprintln(env.err, "linerate: "+ownLines(err.Error()))
+	fmt.Fprintln(env.err, "linerate: "+ownLines(withSteps(err)))
 	return code
 }
 

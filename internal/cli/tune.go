@@ -307,8 +307,6 @@ func onHost[T any](env *environment, cmd *cobra.Command, work func(ctx context.C
 func wordTune(err error) error {
 	var e *tune.Error
 	switch {
-	case errors.Is(err, profile.ErrUnknown):
-		return failure.Of(failure.Usage, "%w; linerate profile list shows all", err)
 	case errors.Is(err, profile.ErrKept):
 		return failure.Of(failure.Usage, "%w: add --replace to write over it, or give another name", err)
 	case !errors.As(err, &e):
@@ -324,6 +322,12 @@ func wordTune(err error) error {
 		return failure.Of(kind, "%w; where you cannot log in to %s, state --rtt and --line-rate instead", e.Err, on)
 	case tune.Unguarded:
 		return failure.Of(kind, "--confirm-within 0: an MTU is raised towards %s only while each end undoes it by itself if it cuts you off; leave the option or --to away", on)
+	case tune.CannotPersist:
+		return failure.Of(kind, "--persist: %w", e.Err)
+	case tune.Unmeasured:
+		return failure.Of(kind, "--to: %w: state the path of %s with --rtt and --line-rate", e.Err, on)
+	case tune.Unconfirmed:
+		return failure.Of(kind, "--confirm-within 0: %w", e.Err)
 	case tune.Unprivileged:
 		return failure.Of(kind, "change settings of %s: %w; log in as root, allow sudo -n, or run linerate tune plan", on, e.Err)
 	}

@@ -1,6 +1,7 @@
 // Package failure says in which of few ways the work of a command ended without
 // its result. The surface turns a kind into an exit code; no other room knows
-// those. It refuses to carry advice that depends on how the user asked.
+// those. An error may carry the step that its reader can take next (next.go), by what it
+// does: it refuses to say how that is typed.
 package failure
 
 import (

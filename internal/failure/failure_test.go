@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 )
 
@@ -28,5 +29,21 @@ func TestKindOf(t *testing.T) {
 	}
 	if !errors.Is(inner, io.EOF) {
 		t.Error("the cause is lost")
+	}
+}
+
+// Steps are found behind wrapping and joining, and change neither text nor kind.
+func TestSteps(t *testing.T) {
+	a := Advise(Of(Usage, "a"), NameMount, "/x")
+	err := fmt.Errorf("run: %w", errors.Join(a, Advise(Advise(io.EOF, PutBack, "h"), WaitLonger)))
+	var got []Next
+	for _, s := range Steps(err) {
+		got = append(got, s.Next)
+	}
+	if !slices.Equal(got, []Next{NameMount, WaitLonger, PutBack}) || err.Error() != "run: a\nEOF" || KindOf(err) != Usage || !errors.Is(err, io.EOF) {
+		t.Errorf("%v of %v", got, err)
+	}
+	if Steps(io.EOF) != nil || Steps(nil) != nil {
+		t.Error("steps of nothing")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"linerate/internal/failure"
 )
 
 // Entry is what a newcomer states about itself when it asks to be enrolled. It is signed twice: by
@@ -81,7 +83,8 @@ func Enrol(ctx context.Context, token Credential, k *Keys, e Entry, now time.Tim
 	c, err := token.ask(ctx, t.ID(), k, ask, more)
 	var no *RefusedError
 	if err != nil && !errors.As(err, &no) && !g.Expires.IsZero() && now.After(g.Expires) {
-		err = fmt.Errorf("the token expired at %s, and this host's clock says %s; have a new one made with: linerate agent token (%w)", g.Expires.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339), err)
+		err = fmt.Errorf("the token expired at %s, and this host's clock says %s (%w)", g.Expires.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339), err)
+		err = failure.Advise(err, failure.NewToken)
 	}
 	return c, err
 }

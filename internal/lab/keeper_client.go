@@ -12,12 +12,13 @@ import (
 	"slices"
 	"strings"
 
+	"linerate/internal/failure"
 	"linerate/internal/kernel"
 	"linerate/internal/lab/wire"
 )
 
 // ErrNone: no lab is up.
-var ErrNone = errors.New("no lab is up; bring one up with: linerate lab up cluster")
+var ErrNone = failure.Advise(errors.New("no lab is up"), failure.BringLabUp)
 
 // Names lists the labs of this user that are up.
 func Names(stateDir string) ([]string, error) {
@@ -46,10 +47,8 @@ type Client struct {
 // SeveralError: several labs are up, and none was named.
 type SeveralError struct{ Names []string }
 
-// Error names them, and the option of the lab commands.
-func (e *SeveralError) Error() string {
-	return fmt.Sprintf("several labs are up: say which with --name (%s)", strings.Join(e.Names, ", "))
-}
+// Error names them.
+func (e *SeveralError) Error() string { return "several labs are up: " + strings.Join(e.Names, ", ") }
 
 // Connect finds the lab with this name, or the only one that is up.
 func Connect(stateDir, name string) (*Client, error) {
@@ -60,7 +59,7 @@ func Connect(stateDir, name string) (*Client, error) {
 	case len(names) == 0:
 		return nil, errors.Join(ErrNone, removeEmpty(stateDir))
 	case name == "" && len(names) > 1:
-		return nil, &SeveralError{names}
+		return nil, failure.Advise(&SeveralError{names}, failure.SayWhichLab)
 	case name == "":
 		name = names[0]
 	case !slices.Contains(names, name):

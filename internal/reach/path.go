@@ -59,14 +59,14 @@ func Receiver(ctx context.Context, via string, n host.Name, agent *host.Client) 
 		return data[0], nil
 	}
 	if n.Host == Here {
-		return netip.Addr{}, failure.Of(failure.Usage, "name the data address that data is to be sent to with --via: this machine may have several")
+		return netip.Addr{}, failure.Advise(failure.Of(failure.Usage, "it is not known to which address of this machine data is to be sent: it may have several"), failure.NameAddress)
 	}
 	if n.Reach == host.Site {
-		return netip.Addr{}, failure.Of(failure.Usage, "name the data address of %s with --via: what it is called in its site need not be a name on the network", n)
+		return netip.Addr{}, failure.Advise(failure.Of(failure.Usage, "the data address of %s is not known: what it is called in its site need not be a name on the network", n), failure.NameAddress)
 	}
 	addrs, err := kernel.Resolve(ctx, n.Host)
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("find the data address of %s: %w; name it with --via", n, err)
+		return netip.Addr{}, failure.Advise(fmt.Errorf("find the data address of %s: %w", n, err), failure.NameAddress)
 	}
 	return addrs[0], nil
 }

@@ -118,7 +118,7 @@ func (d Dialler) siteDir(site string) (string, error) {
 	}
 	switch len(names) {
 	case 0:
-		return "", failure.As(failure.Nothing, &desk.NoDeskError{Dir: root})
+		return "", failure.Advise(failure.As(failure.Nothing, &desk.NoDeskError{Dir: root}), failure.StartDesk)
 	case 1:
 		return filepath.Join(root, names[0]), nil
 	}
@@ -149,11 +149,11 @@ func (d Dialler) SiteHosts(ctx context.Context, site, selection string) ([]desk.
 		names = append(names, h.Name)
 	}
 	if missing := s.Missing(names); len(missing) > 0 {
-		return nil, failure.Of(failure.Usage, "site %s has no host %s; linerate agent list shows them", c.Site, strings.Join(missing, ", "))
+		return nil, failure.Advise(failure.Of(failure.Usage, "site %s has no host %s", c.Site, strings.Join(missing, ", ")), failure.ListSite)
 	}
 	chosen := slices.DeleteFunc(all, func(h desk.Status) bool { return !s.Has(h.Name, h.Labels) })
 	if len(chosen) == 0 {
-		return nil, failure.Of(failure.Nothing, "no host of site %s is %s; linerate agent list shows them with their labels", c.Site, selection)
+		return nil, failure.Advise(failure.Of(failure.Nothing, "no host of site %s is %s", c.Site, selection), failure.ListSite)
 	}
 	return chosen, nil
 }
@@ -223,7 +223,7 @@ func (d Dialler) siteHost(ctx context.Context, n host.Name) (host.Endpoint, erro
 		i = m.find(n.Host)
 	}
 	if i < 0 {
-		return host.Endpoint{}, failure.Of(failure.Usage, "no host %s in the site; linerate agent list shows those that there are", n.Host)
+		return host.Endpoint{}, failure.Advise(failure.Of(failure.Usage, "no host %s in the site", n.Host), failure.ListSite)
 	}
 	link, id := m.link, m.hosts[i].ID
 	return host.Endpoint{Name: n.Host, Join: func(ctx context.Context) (host.Stream, error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"linerate/internal/conf"
+	"linerate/internal/failure"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
@@ -174,13 +175,14 @@ func Resolve(root, ref string) (string, error) {
 	for i, s := range list {
 		ids[i] = s.ID
 	}
-	return "", fmt.Errorf("find run %q: %w: neither an id, the beginning of one, \"last\" nor a folder%s", ref, ErrNotFound, likely(ref, ids, ": see linerate runs"))
+	err = fmt.Errorf("find run %q: %w: neither an id, the beginning of one, \"last\" nor a folder", ref, ErrNotFound)
+	return "", likely(err, ref, ids, failure.ListRuns)
 }
 
-// likely ends a message about a name that nothing has: with up to three ids that hold what was
+// likely adds to an error about a name that nothing has up to three ids that hold what was
 // typed, or differ from it in a third of its letters at most, the most alike first; where none
-// does, with otherwise.
-func likely(typed string, ids []string, otherwise string) string {
+// does, how to see them.
+func likely(err error, typed string, ids []string, see failure.Next) error {
 	const shortest = 3 // what is shorter is in too many
 	like := map[string]int{}
 	for _, id := range ids {
@@ -193,9 +195,9 @@ func likely(typed string, ids []string, otherwise string) string {
 		}
 	}
 	if len(like) == 0 {
-		return otherwise
+		return failure.Advise(err, see)
 	}
-	return "; did you mean " + strings.Join(conf.Nearest(like, 3), " or ") + "?"
+	return fmt.Errorf("%w; did you mean %s?", err, strings.Join(conf.Nearest(like, 3), " or "))
 }
 
 func newest(list []Summary) (string, error) {
@@ -204,7 +206,7 @@ func newest(list []Summary) (string, error) {
 			return s.Path, nil
 		}
 	}
-	return "", fmt.Errorf("find run \"last\": %w: there is no complete run yet: start with linerate demo", ErrNotFound)
+	return "", failure.Advise(fmt.Errorf("find run \"last\": %w: there is no complete run yet", ErrNotFound), failure.MakeRun)
 }
 
 func ambiguous(ref string, hits []Summary) error {

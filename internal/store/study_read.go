@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/kernel"
 	"linerate/internal/model"
 )
@@ -239,7 +240,7 @@ func resolveStudy(root, ref string) (string, error) {
 	}
 	switch {
 	case ref == "" || len(found) == 0:
-		return "", fmt.Errorf("find study %q: %w%s", ref, ErrNotFound, likely(ref, all, ": linerate study list shows them"))
+		return "", likely(fmt.Errorf("find study %q: %w", ref, ErrNotFound), ref, all, failure.ListStudies)
 	case ref == "last" || len(found) == 1:
 		return found[len(found)-1], nil
 	}

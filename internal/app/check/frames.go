@@ -43,7 +43,7 @@ func openRecording(from string) (dir snapshot.Folder, frames string, err error) 
 	case 1:
 		return dir, names[0], nil
 	}
-	return dir, "", failure.Of(failure.Usage, "check %s: it has %d recordings: name one of them: --from %s", from, len(names), dir.Path(names[0]))
+	return dir, "", failure.Of(failure.Usage, "check %s: it has %d recordings: name one of them, such as %s", from, len(names), dir.Path(names[0]))
 }
 
 // Elsewhere reads a host on which linerate of this build does not run, by its system's script. cannot is what

@@ -134,7 +134,7 @@ func RecordForeign(ctx context.Context, e app.Env, name, to string, p app.Progre
 	}
 	agent, err := e.Reach(p).Agent(ctx, n)
 	if err == nil {
-		return Recording{}, errors.Join(failure.Of(failure.Usage, "record a snapshot of %s: linerate runs there: log in and record it there", name), agent.Close())
+		return Recording{}, errors.Join(failure.Of(failure.Usage, "record a snapshot of %s: linerate itself can run there: log in and record it there", name), agent.Close())
 	}
 	var other *host.Foreign
 	if !errors.As(err, &other) {

@@ -23,7 +23,7 @@ func (o WatchOptions) elsewhere(ctx context.Context, system string) (loop.Target
 	case o.Peer != "":
 		return o.peerTarget(ctx)
 	}
-	return loop.Target{}, failure.Of(failure.Failed, "explain %s: on %s linerate does not find out which connections serve a path: name the server, e.g. --attach nas1:445 (ports: SMB 445, iSCSI 3260, NFS 2049)", o.Path, system)
+	return loop.Target{}, failure.Advise(failure.Of(failure.Failed, "explain %s: on %s linerate does not find out which connections serve a path", o.Path, system), failure.NameServer)
 }
 
 // factsHere reads the same facts as linerate check, on a system that is read by a script. If that fails,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,12 +67,11 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 		return loop.Target{}, fmt.Errorf("find %s: %w", path, err)
 	}
 	info, err := facts.MountOf(ctx, kernel.Live{}, abs)
-	var local *facts.MountError
-	if errors.As(err, &local) {
-		return loop.Target{}, failure.Of(failure.Nothing, "%w%s", err, insteadOf(local))
+	if local := (*facts.MountError)(nil); errors.As(err, &local) {
+		return loop.Target{}, insteadOf(failure.As(failure.Nothing, err))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return loop.Target{}, noSuchPath(path)
+		return loop.Target{}, failure.Advise(fmt.Errorf("%s: no such path here", path), failure.NameMount, path)
 	}
 	if err != nil {
 		return loop.Target{}, err
@@ -86,32 +84,15 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 	return t, anyPort(ctx, kernel.Live{}, &t, info)
 }
 
-// insteadOf says what to name for a path that is not watched by its mount.
-func insteadOf(e *facts.MountError) string {
+// insteadOf adds what to name for a path that is not watched by its mount.
+func insteadOf(err error) error {
 	switch {
-	case errors.Is(e, facts.ErrLocal):
-		return "; name a path on an NFS or SMB mount or an iSCSI disk, or use --attach HOST:PORT"
-	case errors.Is(e, facts.ErrNoPeer):
-		return ": name it with --attach HOST:PORT"
+	case errors.Is(err, facts.ErrLocal):
+		return failure.Advise(err, failure.NameStorage)
+	case errors.Is(err, facts.ErrNoPeer):
+		return failure.Advise(err, failure.NameServer)
 	}
-	return ""
-}
-
-// noSuchPath says what to name instead. What is written like no path may be meant as a host's
-// name, an address or a process.
-func noSuchPath(name string) error {
-	const paths = "name a mount point or a file on it, as findmnt -t nfs,nfs4,cifs lists them, or an iSCSI disk"
-	switch {
-	case strings.ContainsRune(name, '/'):
-		return fmt.Errorf("%s: no such path here; "+paths, name)
-	case strings.Trim(name, "0123456789") == "":
-		return fmt.Errorf("%s: no such path here; if it is a process: --attach %s; else "+paths, name, name)
-	}
-	at := name
-	if _, _, err := net.SplitHostPort(name); err != nil {
-		at = net.JoinHostPort(strings.Trim(name, "[]"), "PORT")
-	}
-	return fmt.Errorf("%s: no such path here; if it is a host: --attach %s looks at this machine's connections to it (ports: NFS 2049, SMB 445, iSCSI 3260), and two hosts are seen from both ends; else "+paths, name, at)
+	return err
 }
 
 // readOf is how to read what was named: a file, a disk, or the largest file below
@@ -265,7 +246,7 @@ func ofProcess(p facts.Process) loop.Target {
 		t.Mount, t.Share, t.Disk = "", "", ""
 	}
 	if len(on) > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%s has files open on %s: the connections to that storage were watched too; linerate explain %s watches it alone", p, strings.Join(on, " and "), on[0]))
+		t.Notes = append(t.Notes, fmt.Sprintf("%s has files open on %s: the connections to that storage were watched too; name %s to have it watched alone", p, strings.Join(on, " and "), on[0]))
 	}
 	t.Without = without(p, on, other)
 	return t
@@ -283,7 +264,7 @@ func without(p facts.Process, on, other []string) string {
 	case len(other) > 0:
 		return out + "; its files lie on " + strings.Join(other, " and ") + ", which linerate cannot watch"
 	}
-	return out + " and no file on a network mount or iSCSI disk; attach to the process that copies, or name the mount: linerate explain MOUNT"
+	return out + " and no file on a network mount or iSCSI disk; attach to the process that copies, or name the mount"
 }
 
 // NetRole is the role of this program that enters a process's network namespace.

@@ -158,7 +158,7 @@ func recordedFiles(dir string) (model.HostFiles, error) {
 		h.Unread[dir] = err.Error()
 		return h, nil
 	case errors.Is(missing, fs.ErrNotExist):
-		return h, errors.Join(fmt.Errorf("audit %s: this recording has no files of settings; record the host again with linerate check --snapshot DIR", dir), err)
+		return h, failure.Advise(errors.Join(fmt.Errorf("audit %s: this recording has no files of settings", dir), err), failure.RecordAgain)
 	}
 	return h, fmt.Errorf("audit %s: %w", dir, missing)
 }

@@ -143,7 +143,7 @@ func video(ctx context.Context, e app.Env, o FramesOptions, p app.Progress, s *s
 		return nil, nil, err
 	}
 	if err := o.Check(); err != nil {
-		return nil, nil, failure.Of(failure.Usage, "%w; see linerate load frames --help", err)
+		return nil, nil, failure.As(failure.Usage, err)
 	}
 	c := &framesRun{session: s, line: o.Line}
 	if len(o.On) > 0 {
@@ -271,7 +271,7 @@ func (c *framesRun) search(ctx context.Context, s FramesSpec, most int) error {
 		try := s
 		try.Streams = n
 		if err := try.Check(); err != nil {
-			return false, failure.Of(failure.Usage, "%w: choose a smaller range of --streams", err)
+			return false, failure.Of(failure.Usage, "%w: choose a smaller range of streams", err)
 		}
 		v, err := c.once(ctx, try)
 		return v == Sustained, err

@@ -165,7 +165,8 @@ func Find(e app.Env, name string) (Profile, error) {
 	}
 	if !slices.Contains(own, name) {
 		all := append(profile.Names(), own...)
-		return Profile{}, failure.Of(failure.Usage, "%w %q; near it are %s", ErrUnknown, name, strings.Join(conf.Closest(name, all, 3), ", "))
+		err := failure.Of(failure.Usage, "%w %q; near it are %s", ErrUnknown, name, strings.Join(conf.Closest(name, all, 3), ", "))
+		return Profile{}, failure.Advise(err, failure.ListProfiles)
 	}
 	file, err := fileOf(e, name)
 	if err != nil {

@@ -31,7 +31,7 @@ type Stretch struct {
 }
 
 // grammar says what a reference to history may be.
-const grammar = "write history:PATH@TIME or history:PATH@TIME/LONG: PATH as linerate serve shows it, or a part of it that no other has; " +
+const grammar = "write history:PATH@TIME or history:PATH@TIME/LONG: PATH as the page of a live view shows it, or a part of it that no other has; " +
 	"TIME as 2026-11-24, 2026-11-24T10:00, today, yesterday or a day of the week; LONG as 30m, 2h or 7d (a day without it, with a time of day an hour)"
 
 // OpenHistory reads the stretch that a reference names.
@@ -71,7 +71,8 @@ func OpenHistory(e app.Env, ref string) (Stretch, error) {
 	slices.Sort(names)
 	switch names = slices.Compact(names); {
 	case len(names) == 0:
-		return Stretch{}, failure.Of(failure.Nothing, "%s: no path of that name was watched between %s and %s; linerate serve keeps history", ref, from.Format(time.DateTime), to.Format(time.DateTime))
+		err := failure.Of(failure.Nothing, "%s: no path of that name was watched between %s and %s", ref, from.Format(time.DateTime), to.Format(time.DateTime))
+		return Stretch{}, failure.Advise(err, failure.KeepHistory)
 	case len(names) > 1:
 		return Stretch{}, failure.Of(failure.Usage, "%s: %q may be any of %s; write more of it", ref, name, strings.Join(names[:min(len(names), 5)], ", "))
 	}

@@ -129,7 +129,7 @@ func (c *changer) request(s web.Subject) (o tune.Request, err error) {
 		return o, err
 	}
 	if !slices.ContainsFunc(all, func(p profile.Summary) bool { return p.Name == s.Profile }) {
-		return o, failure.Of(failure.Usage, "there is no profile %q: linerate profile list shows all", s.Profile)
+		return o, failure.Of(failure.Usage, "there is no profile %q", s.Profile)
 	}
 	p, err := profile.Find(c.env, s.Profile)
 	o.Profile = &p
@@ -154,12 +154,25 @@ func (c *changer) Panel(ctx context.Context, s web.Subject) (any, error) {
 var pageWords = strings.NewReplacer("--via", `"at address"`, "--to", `"on the path to"`, "--profile", `"for"`, "--persist", `"and after a restart"`,
 	"--confirm-within", `"undone by the host itself unless confirmed within"`, "--line-rate", "--line-rate of linerate serve")
 
+// pageSteps are what the page has for what to do next.
+var pageSteps = map[failure.Next]string{
+	failure.NameAddress: `name it "at address"`,
+	failure.PutBack:     "undo puts them back",
+	failure.WaitLonger:  "give it more time to be confirmed",
+}
+
 // wordForPage has an error name what the page has.
 func wordForPage(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := pageWords.Replace(err.Error()); text != err.Error() {
+	text := pageWords.Replace(err.Error())
+	for _, s := range failure.Steps(err) {
+		if step := pageSteps[s.Next]; step != "" {
+			text += "; " + step
+		}
+	}
+	if text != err.Error() {
 		return failure.Of(failure.KindOf(err), "%s", text)
 	}
 	return err

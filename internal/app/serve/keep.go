@@ -52,7 +52,7 @@ func newKeeper(e app.Env, set string, limit unit.Bytes) (*keeper, error) {
 	}
 	s, err := history.Open(data, set, limit, e.Now())
 	if errors.Is(err, kernel.ErrLocked) {
-		return nil, fmt.Errorf("another linerate serve keeps the history of %s: %w", set, err)
+		return nil, fmt.Errorf("another live page keeps the history of %s: %w", set, err)
 	}
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", o.Listen)
 	if err != nil {
-		return fmt.Errorf("serve on %s: %w; choose another address or port with --listen", o.Listen, err)
+		return failure.Advise(fmt.Errorf("serve on %s: %w", o.Listen, err), failure.ListenElsewhere)
 	}
 	view := web.NewView(o.Title, e.Build)
 	view.KeepRuns(&kept{env: e})
@@ -190,9 +190,9 @@ func (o Options) access() (web.Access, error) {
 		}
 		return a, nil
 	case given > 0:
-		return web.Access{}, failure.Of(failure.Usage, "serve on %s: --tls-cert, --tls-key and --token-file belong together: give all three", o.Listen)
+		return web.Access{}, failure.Advise(failure.Of(failure.Usage, "serve on %s: a certificate, its key and a token belong together", o.Listen), failure.Secure)
 	case !web.Loopback(o.Listen):
-		return web.Access{}, failure.Of(failure.Usage, "serve on %s: others can reach this address, so that it needs --tls-cert, --tls-key and --token-file; or serve 127.0.0.1:8470, and reach that by ssh -L 8470:127.0.0.1:8470", o.Listen)
+		return web.Access{}, failure.Advise(failure.Of(failure.Usage, "serve on %s: others can reach this address, so that it needs a certificate, its key and a token", o.Listen), failure.Secure)
 	}
 	return web.Access{}, nil
 }

@@ -87,7 +87,8 @@ func TestAPortInUseIsSaid(t *testing.T) {
 	}
 	defer ln.Close()
 	err = Serve(t.Context(), app.Env{Now: time.Now}, Options{Listen: ln.Addr().String()}, nil)
-	if err == nil || !strings.Contains(err.Error(), "choose another address or port with --listen") {
+	var advised *failure.Advised
+	if !errors.As(err, &advised) || advised.Next != failure.ListenElsewhere {
 		t.Error(err)
 	}
 }
@@ -134,7 +135,7 @@ func TestKeeperSaysWhatIsNotKept(t *testing.T) {
 	}
 	var said []string
 	k.say = func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	if _, err := newKeeper(e, "x", unit.GiB); err == nil || !strings.Contains(err.Error(), "another linerate serve") {
+	if _, err := newKeeper(e, "x", unit.GiB); err == nil || !strings.Contains(err.Error(), "another live page") {
 		t.Errorf("two writers: %v", err)
 	}
 	show := func(from int) {

@@ -62,9 +62,9 @@ func Enrol(ctx context.Context, e app.Env, token string, replace bool) (Enrolled
 	old, err := fleet.ReadCredential(filepath.Join(dir, credentialName))
 	switch {
 	case err == nil && !replace:
-		return Enrolled{}, failure.Of(failure.Usage, "this host is enrolled in site %s already (%s); --replace forgets that", old.Site, dir)
+		return Enrolled{}, failure.Advise(failure.Of(failure.Usage, "this host is enrolled in site %s already (%s)", old.Site, dir), failure.ForgetPlace)
 	case err != nil && !errors.Is(err, os.ErrNotExist) && !replace:
-		return Enrolled{}, fmt.Errorf("%w; --replace forgets it", err)
+		return Enrolled{}, failure.Advise(err, failure.ForgetPlace)
 	}
 	k, err := keysFor(t, filepath.Join(dir, enrollingName))
 	if err != nil {
@@ -125,14 +125,14 @@ type NotEnrolledError struct{ Dir string }
 
 // Error implements error.
 func (e *NotEnrolledError) Error() string {
-	return fmt.Sprintf("this host is enrolled in no site (%s): linerate agent token makes a token where the site is kept; here: linerate agent enrol --token-file FILE", e.Dir)
+	return fmt.Sprintf("this host is enrolled in no site (%s)", e.Dir)
 }
 
 // credential reads this host's.
 func credential(dir string) (fleet.Credential, error) {
 	c, err := fleet.ReadCredential(filepath.Join(dir, credentialName))
 	if errors.Is(err, os.ErrNotExist) {
-		return c, failure.As(failure.Nothing, &NotEnrolledError{dir})
+		return c, failure.Advise(failure.As(failure.Nothing, &NotEnrolledError{dir}), failure.Enrol)
 	}
 	return c, err
 }

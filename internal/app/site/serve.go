@@ -107,10 +107,10 @@ func (o Options) listen() (host string, port int, err error) {
 		port, err = strconv.Atoi(text)
 	}
 	if err != nil || port < 1 || port > 65535 {
-		return "", 0, failure.Of(failure.Usage, "--nats-listen %q: want HOST:PORT, such as 10.0.0.5:4222", o.Listen)
+		return "", 0, failure.Of(failure.Usage, "listen on %q: want HOST:PORT, such as 10.0.0.5:4222", o.Listen)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		return "", 0, failure.Of(failure.Usage, "--nats-listen %s: name the one address or name by which hosts reach this machine, such as 10.0.0.5:%d: they check the broker's certificate against it", o.Listen, port)
+		return "", 0, failure.Of(failure.Usage, "listen on %s: name the one address or name by which hosts reach this machine, such as 10.0.0.5:%d: they check the broker's certificate against it", o.Listen, port)
 	}
 	return host, port, nil
 }

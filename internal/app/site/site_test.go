@@ -131,7 +131,8 @@ func until(t *testing.T, what string, is func() bool) {
 func TestHostOfASiteAnswersAsAnyOther(t *testing.T) {
 	ctl, nas := machine(t), machine(t)
 	var none *desk.NoDeskError
-	if _, err := Hosts(t.Context(), ctl, ""); !errors.As(err, &none) || failure.KindOf(err) != failure.Nothing || !strings.Contains(err.Error(), "linerate serve --nats embedded") {
+	var advised *failure.Advised
+	if _, err := Hosts(t.Context(), ctl, ""); !errors.As(err, &none) || failure.KindOf(err) != failure.Nothing || !errors.As(err, &advised) || advised.Next != failure.StartDesk {
 		t.Errorf("no desk: %v", err)
 	}
 	stop := serve(t, ctl)
@@ -150,7 +151,7 @@ func TestHostOfASiteAnswersAsAnyOther(t *testing.T) {
 	if err != nil || got.Name != "nas1" || got.Site != "lab" || got.Labels["role"] != "dtn" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if _, err := Enrol(t.Context(), nas, token.Token, false); err == nil || !strings.Contains(err.Error(), "--replace") {
+	if _, err := Enrol(t.Context(), nas, token.Token, false); err == nil || !errors.As(err, &advised) || advised.Next != failure.ForgetPlace {
 		t.Errorf("enrolled twice: %v", err)
 	}
 	state := t.TempDir()
@@ -207,7 +208,8 @@ func askIt(t *testing.T, ctl app.Env) {
 		if clock, err := c.Clock(t.Context()); err != nil || clock.Offset.Abs() > clock.Error {
 			t.Errorf("%+v, %v", clock, err)
 		}
-		if _, err := reach.Receiver(t.Context(), "", n, c); err == nil || !strings.Contains(err.Error(), "--via") {
+		var advised *failure.Advised
+		if _, err := reach.Receiver(t.Context(), "", n, c); !errors.As(err, &advised) || advised.Next != failure.NameAddress {
 			t.Errorf("a data address was guessed: %v", err)
 		}
 		// A request that changes: what no plan is called is refused by the host itself.

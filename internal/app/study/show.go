@@ -53,7 +53,7 @@ func lastBundle(root string) (string, error) {
 			return s.ID, nil
 		}
 	}
-	return "", failure.Of(failure.Nothing, "there is no study yet; linerate study new lists templates to begin with")
+	return "", failure.Advise(failure.Of(failure.Nothing, "there is no study yet"), failure.ListTemplates)
 }
 
 // List lists the studies on record, newest first.

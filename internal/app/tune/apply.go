@@ -141,7 +141,7 @@ func (d *drafted) apply(ctx context.Context) (*application, error) {
 		}
 		if err != nil {
 			err = fmt.Errorf("apply the plan: %w", err)
-			return nil, errors.Join(made.undo(ctx), afterFailure(ctx, p.agent, p.ID, err))
+			return nil, errors.Join(made.undo(ctx), afterFailure(ctx, p.end, p.ID, err))
 		}
 	}
 	return made, nil
@@ -161,37 +161,38 @@ func (a *application) undo(ctx context.Context) error {
 }
 
 // afterFailure tells whether what failed left anything behind.
-func afterFailure(ctx context.Context, agent changeable, plan string, cause error) error {
+func afterFailure(ctx context.Context, on end, plan string, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	open, err := agent.OpenJournal(ctx)
+	open, err := on.agent.OpenJournal(ctx)
 	if err != nil && err.Error() == cause.Error() {
 		return failure.As(failure.NotRestored, cause) // of a journal that is damaged
 	}
 	if own := ownWords(err, cause); own != "" {
-		return failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told, for the same reason (%s); once it is mended, look with linerate tune history", cause, own)
+		return failure.Advise(failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told, for the same reason (%s)", cause, own), failure.SeeHistoryLater, on.name)
 	}
 	if err != nil {
-		return failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told: %w; look with linerate tune history", cause, err)
+		return failure.Advise(failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told: %w", cause, err), failure.SeeHistory, on.name)
 	}
 	var left, recorded []string
 	for _, e := range open {
 		switch {
 		case plan != "" && e.Plan != plan:
-		case asBefore(ctx, agent, e):
+		case asBefore(ctx, on.agent, e):
 			recorded = append(recorded, e.Setting)
 		default:
 			left = append(left, fmt.Sprintf("%s (was %q)", e.Setting, e.Before))
 		}
 	}
 	if len(left) == 0 && len(recorded) > 0 {
-		return failure.Of(failure.Failed, "%w; nothing is changed: %s as it was before. The journal could not be told so: once it can be written (see that its disk has room), linerate tune undo closes what it has open",
+		err := failure.Of(failure.Failed, "%w; nothing is changed: %s as it was before. The journal could not be told so: see that its disk has room",
 			cause, strings.Join(recorded, ", ")+map[bool]string{false: " is", true: " are"}[len(recorded) > 1])
+		return failure.Advise(err, failure.CloseJournal, on.name)
 	}
 	if len(left) == 0 {
 		return failure.Of(failure.Failed, "%w", cause)
 	}
-	return failure.Of(failure.NotRestored, "%w; still changed: %s; linerate tune undo puts them back", cause, strings.Join(left, ", "))
+	return failure.Advise(failure.Of(failure.NotRestored, "%w; still changed: %s", cause, strings.Join(left, ", ")), failure.PutBack, on.name)
 }
 
 // ownWords is what err says before the reason that said ends with too, the longest that they

@@ -47,7 +47,7 @@ func (d *drafted) applyMTU(ctx context.Context, plans []hostPlan, made *applicat
 func afterMTU(ctx context.Context, ends []end, plan string, cause error) error {
 	var left error
 	for _, e := range ends {
-		if err := afterFailure(ctx, e.agent, plan, fmt.Errorf("%s", e.name)); failure.KindOf(err) == failure.NotRestored {
+		if err := afterFailure(ctx, e, plan, fmt.Errorf("%s", e.name)); failure.KindOf(err) == failure.NotRestored {
 			left = errors.Join(left, err)
 		}
 	}

@@ -50,7 +50,7 @@ func TestAfterFailureSaysWhatIsTrue(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			agent := fullDisk{open: tune.Entry{Seq: 1, Plan: "p", Setting: "s", Before: "old", Wanted: "new", State: tt.state}, now: tt.now, err: tt.err}
-			err := afterFailure(t.Context(), agent, "p", cause)
+			err := afterFailure(t.Context(), end{"a", agent}, "p", cause)
 			if failure.KindOf(err) != tt.kind || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), cause.Error()) {
 				t.Errorf("%v, kind %v; want %v with %q", err, failure.KindOf(err), tt.kind, tt.says)
 			}
@@ -75,13 +75,13 @@ func TestAfterFailureSaysEachReasonOnce(t *testing.T) {
 		name, journal string
 		says          []string
 	}{
-		{"same reason", "host a: read journal: " + unsafe, []string{"apply the plan: ", "cannot be told, for the same reason (host a: read journal)", "linerate tune history"}},
+		{"same reason", "host a: read journal: " + unsafe, []string{"apply the plan: ", "cannot be told, for the same reason (host a: read journal)"}},
 		{"same text", cause.Error(), []string{"apply the plan: "}},
-		{"another reason", "host a: read journal: the connection ended", []string{"apply the plan: ", "cannot be told: host a: read journal: the connection ended", "linerate tune history"}},
+		{"another reason", "host a: read journal: the connection ended", []string{"apply the plan: ", "cannot be told: host a: read journal: the connection ended"}},
 		{"in one word", "gone", []string{"cannot be told: gone"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := afterFailure(t.Context(), shut{err: errors.New(tt.journal)}, "p", cause)
+			err := afterFailure(t.Context(), end{"a", shut{err: errors.New(tt.journal)}}, "p", cause)
 			if failure.KindOf(err) != failure.NotRestored || !errors.Is(err, cause) || strings.Count(err.Error(), unsafe) != 1 {
 				t.Errorf("%v, kind %v", err, failure.KindOf(err))
 			}

@@ -113,18 +113,23 @@ func (f *foreign) reading(a profile.Ask, text model.Fact[string]) profile.Readin
 // draftForeign is draft for such a host.
 func (d *drafted) draftForeign(ctx context.Context) (err error) {
 	if d.o.Peer != nil {
-		return failure.Of(failure.Usage, "--to: %s runs %s, from which no round trip can be measured: state the path with --rtt and --line-rate", d.name, d.foreign.kind.Name())
+		return failure.As(failure.Usage, &Error{Unmeasured, d.name, fmt.Errorf("it runs %s, from which no round trip can be measured", d.foreign.kind.Name())})
 	}
 	if d.o.Persist && d.foreign.kind.System().PowerShell {
-		return failure.Of(failure.Usage, "--persist: on Windows all that linerate changes outlives a restart: leave it out")
+		return failure.As(failure.Usage, &Error{CannotPersist, d.name, errors.New("on Windows all that linerate changes outlives a restart: leave it out")})
 	}
 	if _, can := d.foreign.kind.(script.Keeper); d.o.Persist && !can {
-		return failure.Of(failure.Usage, "--persist: on %s linerate changes what runs, until the next restart; docs/systems.md", d.foreign.kind.Name())
+		return cannotKeep(d.name, d.foreign.kind)
 	}
 	if d.facts, err = d.foreign.facts(ctx, d.name, d.now()); err != nil {
 		return fmt.Errorf("look at %s: %w", d.name, err)
 	}
 	return nil
+}
+
+// cannotKeep refuses to make changes permanent on a system where linerate writes no files for that.
+func cannotKeep(name string, k script.Kind) error {
+	return failure.As(failure.Usage, &Error{CannotPersist, name, fmt.Errorf("on %s linerate changes what runs, until the next restart; docs/systems.md", k.Name())})
 }
 
 // script is that of the plan.
@@ -164,7 +169,7 @@ func (d *drafted) keep(ctx context.Context, doc *Proposal) error {
 	for _, c := range d.plans[0].Changes {
 		m, at, err := keeper.Keep(c.Setting, c.Target)
 		if err != nil {
-			return failure.Of(failure.Usage, "--persist: %w; leave it out, or do without --persist", err)
+			return failure.As(failure.Usage, &Error{CannotPersist, d.name, fmt.Errorf("%w; change it until the next restart, or leave it out", err)})
 		}
 		if at == "" {
 			continue // it lasts by itself
@@ -214,7 +219,7 @@ func stepName(c model.Change) string {
 // applyForeign runs the script of the plan on the host.
 func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, error) {
 	if by, ok := d.foreign.kind.(script.ByHand); ok {
-		return doc, failure.Of(failure.Usage, "%s runs %s: %s; read what linerate tune script %[1]s writes, and run it there yourself", d.name, d.foreign.kind.Name(), by.ByHand())
+		return doc, failure.Advise(failure.Of(failure.Usage, "%s runs %s: %s", d.name, d.foreign.kind.Name(), by.ByHand()), failure.ReadScript, d.name)
 	}
 	if err := d.mayScript(); err != nil {
 		return doc, err
@@ -226,7 +231,7 @@ func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, err
 	args := []string{"apply"}
 	wait := d.plans[0].DeadMan()
 	if wait > 0 && d.o.Persist && d.foreign.kind.System().Forgets {
-		return doc, failure.Of(failure.Usage, "--persist: a restart of %s before you confirm would leave the values in its files, and nothing to undo them: leave out --confirm-within, or --persist", d.name)
+		return doc, failure.As(failure.Usage, &Error{CannotPersist, d.name, fmt.Errorf("a restart of %s before you confirm would leave the values in its files, and nothing to undo them: do not wait for a confirmation, or let them last until the next restart", d.name)})
 	}
 	if wait > 0 {
 		args = append(args, strconv.Itoa(int((wait+time.Minute-1)/time.Minute)))
@@ -239,14 +244,14 @@ func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, err
 	said, code, err := script.Outcome(answer)
 	switch {
 	case err != nil:
-		return doc, failure.Of(failure.NotRestored, "apply the plan: %w; what %s has is not known: look with linerate tune history %[2]s, put all back with linerate tune undo %[2]s", errors.Join(askErr, err), d.name)
+		return doc, failure.Advise(failure.Of(failure.NotRestored, "apply the plan: %w; what %s has is not known", errors.Join(askErr, err), d.name), failure.SeeAndPutBack, d.name)
 	case code == script.NotRestored:
 		return doc, failure.Of(failure.NotRestored, "apply the plan on %s: %s", d.name, strings.Join(said, "; "))
 	case code != 0:
 		return doc, fmt.Errorf("apply the plan on %s: %s", d.name, strings.Join(said, "; "))
 	}
 	if !script.Applied(d.plans[0].ID, said) {
-		return doc, failure.Of(failure.NotRestored, "apply the plan on %[1]s: its script ended without saying that it is in force; look with linerate tune history %[1]s, put all back with linerate tune undo %[1]s", d.name)
+		return doc, failure.Advise(failure.Of(failure.NotRestored, "apply the plan on %s: its script ended without saying that it is in force", d.name), failure.SeeAndPutBack, d.name)
 	}
 	yes := true
 	for i := range doc.Plan {
@@ -268,7 +273,7 @@ func (d *drafted) mayScript() error {
 	if d.facts.UID < 0 {
 		who = "who we are was not read"
 	}
-	return fmt.Errorf("change settings of %s: %s; or read what linerate tune script %[1]s writes, and run it yourself", d.name, d.foreign.takes(who))
+	return failure.Advise(fmt.Errorf("change settings of %s: %s", d.name, d.foreign.takes(who)), failure.ReadScript, d.name)
 }
 
 // takes says whom a change takes, and how one becomes that; who is the user of a Unix.
@@ -304,7 +309,7 @@ func (f *foreign) onPlans(ctx context.Context, name, plan string, args ...string
 // undo puts back what the plans changed.
 func (f *foreign) undo(ctx context.Context, name string, r UndoRequest) (tune.Result, error) {
 	if r.To > 0 || r.FromScript {
-		return tune.Result{}, failure.Of(failure.Usage, "%s runs %s: there a plan is undone as a whole, by its own script: --to and --from-script have no meaning", name, f.kind.Name())
+		return tune.Result{}, failure.Of(failure.Usage, "%s runs %s: there a plan is undone as a whole, by its own script, and cannot be undone in part or by another", name, f.kind.Name())
 	}
 	args := []string{"undo"}
 	if r.Force {
@@ -321,7 +326,7 @@ func (f *foreign) undo(ctx context.Context, name string, r UndoRequest) (tune.Re
 	}
 	for _, plan := range script.Plans(said) {
 		if !script.Undone(plan, said) {
-			return tune.Result{Notes: said}, failure.Of(failure.NotRestored, "the script of plan %s on %s ended without saying that it is undone: it may be damaged; run the one that you kept, or set the values of linerate check by hand", plan, name)
+			return tune.Result{Notes: said}, failure.Of(failure.NotRestored, "the script of plan %s on %s ended without saying that it is undone: it may be damaged; run the one that you kept, or set by hand the values that the host had", plan, name)
 		}
 	}
 	return tune.Result{Notes: said}, nil

@@ -44,7 +44,7 @@ func Confirm(ctx context.Context, e app.Env, n host.Name, persist, dry bool, p a
 	err := on(ctx, e, n, p, func(c *host.Client) error { return doc.make(ctx, c, persist) })
 	if f := foreignHost(e.Reach(p), n, err); f != nil {
 		if persist {
-			return doc, failure.Of(failure.Usage, "--persist: on %s linerate changes what runs, until the next restart; docs/systems.md", f.kind.Name())
+			return doc, cannotKeep(doc.Host, f.kind)
 		}
 		doc.Plan, doc.Kept, err = f.confirm(ctx, doc.Host)
 		return doc, err
@@ -69,7 +69,7 @@ func (d *Confirmation) make(ctx context.Context, c *host.Client, persist bool) (
 	if !d.DryRun {
 		err := c.Confirm(ctx, d.Plan)
 		if host.Unanswered(err) {
-			return failure.Of(failure.NotRestored, "%w; whether %s is confirmed cannot be told: look with linerate tune history", err, d.Plan)
+			return failure.Advise(failure.Of(failure.NotRestored, "%w; whether %s is confirmed cannot be told", err, d.Plan), failure.SeeHistory, d.Host)
 		}
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func Undo(ctx context.Context, e app.Env, n host.Name, r UndoRequest, p app.Prog
 		before, _ := c.OpenJournal(ctx) // a journal that cannot be read is the undo's to report
 		if res, err = c.UndoWith(ctx, r); err != nil {
 			res.Entries = endedSince(ctx, c, before)
-			return afterFailure(ctx, c, r.Plan, err)
+			return afterFailure(ctx, end{n.String(), c}, r.Plan, err)
 		}
 		if len(res.Entries) > 0 || r.Plan == "" {
 			return nil
@@ -241,7 +241,8 @@ func Leave(ctx context.Context, e app.Env, n host.Name, p app.Progress) (Left, e
 		return err
 	})
 	if f := foreignHost(e.Reach(p), n, err); f != nil {
-		return doc, failure.Of(failure.Usage, "leave %s: on %s linerate keeps nothing but the records of its plans, in %s: see with linerate tune history %[1]s that none is in force, then remove that directory by hand", n, f.kind.Name(), f.kind.System().Records())
+		err = failure.Of(failure.Usage, "leave %s: on %s linerate keeps nothing but the records of its plans, in %s: remove that directory by hand once no plan is in force", n, f.kind.Name(), f.kind.System().Records())
+		return doc, failure.Advise(err, failure.SeeHistory, n.String())
 	}
 	return doc, err
 }

@@ -45,7 +45,7 @@ func (d *drafted) offPath() error {
 	for _, r := range d.rows {
 		if raises(r) && r.Device != d.wayDev {
 			return failure.As(failure.Usage, &Error{BadValue, ShortName(r.Setting, r.Device),
-				fmt.Errorf("the path to %s leads by %s, so that it cannot be told which end has to take the larger packets of %s: name %s, or leave --to away to change %s alone",
+				fmt.Errorf("the path to %s leads by %s, so that it cannot be told which end has to take the larger packets of %s: name %s, or leave the other end out to change %s alone",
 					d.to, cmp.Or(d.wayDev, "another interface"), r.Device, ShortName(r.Setting, cmp.Or(d.wayDev, "DEVICE")), r.Device)})
 		}
 	}

@@ -209,7 +209,7 @@ func (r *rollout) draft(ctx context.Context, m *member) error {
 		return err
 	}
 	if len(d.plans) > 1 || d.plans[0].both {
-		return failure.Of(failure.Usage, "a larger MTU towards %s is a change of both ends: name its host alone, with linerate tune apply %s", d.to, m.Name)
+		return failure.Of(failure.Usage, "a larger MTU towards %s is a change of both ends: make it on %s alone", d.to, m.Name)
 	}
 	m.Plan = d.plans[0].Plan
 	m.Plan.ID = r.id

@@ -106,7 +106,7 @@ func bits(x float64) string { return unit.BitRate(math.Abs(x)).String() }
 // rateWords says what was seen of the rate, or why nothing was.
 func rateWords(before, after flows, peer bool) string {
 	if !peer {
-		return "a rate was not judged: --to names the other end"
+		return "a rate was not judged: the other end was not named"
 	}
 	b, a, why := rate(before, after)
 	switch {

@@ -79,7 +79,7 @@ func TestRatesAreOfTransfersThatGoOn(t *testing.T) {
 	if got := rateWords(few, low, true) + worse(pathLook{flows: few}, pathLook{flows: low}); got != "a rate was not judged: too few readings" {
 		t.Error(got)
 	}
-	if got := rateWords(few, low, false); !strings.Contains(got, "--to names the other end") {
+	if got := rateWords(few, low, false); !strings.Contains(got, "the other end was not named") {
 		t.Error(got)
 	}
 }

@@ -63,7 +63,8 @@ func UndoSite(ctx context.Context, e app.Env, site, selection string, u UndoRequ
 		p.Tick("hosts", fmt.Sprintf("%d of %d hosts are done", done.Add(1), len(hosts)))
 	})
 	if u.Plan != "" && strange.Load() == int64(len(hosts)) {
-		return SiteUndone{}, failure.Of(failure.Usage, "no host of --site %s has a plan %q in its history; linerate tune history site:HOST lists those of one", selection, u.Plan)
+		err := failure.Of(failure.Usage, "none of the hosts %s has a plan %q in its history", selection, u.Plan)
+		return SiteUndone{}, failure.Advise(err, failure.SeeHistory, reach.SiteName(site, hosts[0].Name))
 	}
 	failed, first := 0, ""
 	for _, h := range doc.Hosts {

@@ -81,7 +81,7 @@ func (r *rollout) setPeer(to netip.Addr) {
 // each host all the same.
 func ApplySite(ctx context.Context, e app.Env, o SiteRequest, before func(SitePlan), p app.Progress) (SitePlan, error) {
 	if o.Confirm == model.NoConfirm {
-		return SitePlan{}, failure.Of(failure.Usage, "--confirm-within 0: a change of many hosts goes in waves only where each host undoes it by itself unless it is confirmed")
+		return SitePlan{}, failure.As(failure.Usage, &Error{Unconfirmed, o.Site, errors.New("a change of many hosts goes in waves only where each host undoes it by itself unless it is confirmed")})
 	}
 	if o.Confirm == 0 {
 		o.Confirm = waveConfirm
@@ -191,7 +191,8 @@ func (r *rollout) wave(ctx context.Context, n int, wave []*member) error {
 		m.State = Planned
 	}
 	if err := r.keep(); err != nil {
-		return failure.Of(failure.NotRestored, "%w; the hosts of wave %d are changed and confirmed all the same: linerate tune undo --site %s --plan %s", err, n, r.o.Site, r.id)
+		err = failure.Of(failure.NotRestored, "%w; the hosts of wave %d are changed and confirmed all the same", err, n)
+		return failure.Advise(err, failure.UndoWaves, r.o.Site, r.id)
 	}
 	r.tell.Say("wave %d of %d is confirmed", n, len(r.waves))
 	return nil
@@ -273,12 +274,13 @@ func (r *rollout) stop(ctx context.Context, n int, wave []*member, cause error) 
 		what = fmt.Sprintf("wave %d of %d stopped and was put back (%v); %d hosts are as planned, %d were undone since, the others are as before", n, len(r.waves), cause, kept, u)
 	}
 	if len(unknown) > 0 {
-		return failure.Of(failure.NotRestored, "wave %d of %d stopped (%w), and what is so on %d of its hosts is not known: %s: %s; each undoes by itself what was not confirmed; linerate tune resume looks again", n, len(r.waves), cause, len(unknown), unknown[0].Name, unknown[0].why)
+		err := failure.Of(failure.NotRestored, "wave %d of %d stopped (%w), and what is so on %d of its hosts is not known: %s: %s; each undoes by itself what was not confirmed", n, len(r.waves), cause, len(unknown), unknown[0].Name, unknown[0].why)
+		return failure.Advise(err, failure.LookAtWaves)
 	}
 	if ctx.Err() != nil {
-		return failure.Of(failure.Interrupted, "interrupted: %s; linerate tune resume goes on", what)
+		return failure.Advise(failure.Of(failure.Interrupted, "interrupted: %s", what), failure.ResumeWaves)
 	}
-	return failure.Of(failure.Failed, "%s; linerate tune resume goes on once that is mended, linerate tune undo --site %s --plan %s takes all back", what, r.o.Site, r.id)
+	return failure.Advise(failure.Of(failure.Failed, "%s", what), failure.ResumeOrUndo, r.o.Site, r.id)
 }
 
 func (r *rollout) count(s State) (n int) {

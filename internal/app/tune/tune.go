@@ -72,6 +72,9 @@ const (
 	NotPersistent             // the running values are changed; a restart undoes them
 	NeverHadPlan              // Subject is no plan of the host
 	AnotherPlan               // what Subject would get now is not what was shown
+	CannotPersist             // on Subject the changes cannot be made to outlive a restart
+	Unmeasured                // the path from Subject has to be stated: nothing measures it from there
+	Unconfirmed               // the hosts of Subject change only where each waits to be confirmed
 )
 
 // Error implements error.

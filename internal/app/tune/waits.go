@@ -27,7 +27,8 @@ func (a *application) stillWaits(ctx context.Context) (notes []string, err error
 			notes = append(notes, fmt.Sprintf("Whether %s still waits on %s could not be asked: %v", m.id, m.name, err))
 		case waits && w.Plan == m.id && !w.Overdue:
 		case waits && w.Plan == m.id:
-			return nil, failure.Of(failure.NotRestored, "the time to confirm %s on %s was over before it could be reported: the host undoes it now; see linerate tune history, and give more time with --confirm-within", m.id, m.name)
+			err := failure.Of(failure.NotRestored, "the time to confirm %s on %s was over before it could be reported: the host undoes it now", m.id, m.name)
+			return nil, failure.Advise(failure.Advise(err, failure.WaitLonger), failure.SeeHistory, m.name)
 		default:
 			if err := m.gone(ctx, stays); err != nil {
 				return nil, err
@@ -46,7 +47,7 @@ func (a *application) stillWaits(ctx context.Context) (notes []string, err error
 func (m madePlan) gone(ctx context.Context, stays bool) error {
 	open, err := m.agent.OpenJournal(ctx)
 	if err != nil {
-		return failure.Of(failure.NotRestored, "%s waits no more on %s, and its journal cannot be read: %w; see linerate tune history", m.id, m.name, err)
+		return failure.Advise(failure.Of(failure.NotRestored, "%s waits no more on %s, and its journal cannot be read: %w", m.id, m.name, err), failure.SeeHistory, m.name)
 	}
 	var left []string
 	for _, e := range open {
@@ -59,9 +60,9 @@ func (m madePlan) gone(ctx context.Context, stays bool) error {
 	case len(left) > 0 && len(left) == m.changes:
 		return nil
 	case len(left) > 0:
-		return failure.Of(failure.NotRestored, "%s, and the host could not undo all of it; still changed: %s; linerate tune undo puts them back", late, strings.Join(left, ", "))
+		return failure.Advise(failure.Of(failure.NotRestored, "%s, and the host could not undo all of it; still changed: %s", late, strings.Join(left, ", ")), failure.PutBack, m.name)
 	case stays:
-		return failure.Of(failure.NotRestored, "%s: the host undid it; the larger MTU, confirmed before, stays until linerate tune undo", late)
+		return failure.Advise(failure.Of(failure.NotRestored, "%s: the host undid it; the larger MTU, confirmed before, stays", late), failure.PutBack, m.name)
 	}
-	return failure.Of(failure.Failed, "%s: the host undid it, and nothing is changed; give it more time with --confirm-within, e.g. 5m", late)
+	return failure.Advise(failure.Of(failure.Failed, "%s: the host undid it, and nothing is changed", late), failure.WaitLonger)
 }

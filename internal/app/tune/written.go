@@ -33,7 +33,7 @@ func WriteScript(ctx context.Context, e app.Env, o Request, out string, p app.Pr
 	}
 	defer d.close()
 	if d.foreign == nil {
-		return Written{}, failure.Of(failure.Usage, "%s runs linerate's own agent, which needs no script: use linerate tune plan and linerate tune apply; undo.sh lies beside its journal", d.name)
+		return Written{}, failure.Advise(failure.Of(failure.Usage, "%s runs linerate's own agent, which needs no script; undo.sh lies beside its journal", d.name), failure.PlanInstead)
 	}
 	doc, err := d.propose(ctx)
 	if err != nil || len(doc.Plan) == 0 {

@@ -115,7 +115,7 @@ func Mounts(ctx context.Context, e app.Env, p app.Progress) ([]explain.WatchOpti
 	}
 	switch {
 	case len(out) == 0:
-		return nil, failure.Of(failure.Usage, "%w: name two hosts or more, --attach HOST:PORT or --attach PID; a recorded run is shown by linerate watch --replay RUN", ErrNoMount)
+		return nil, failure.Advise(failure.As(failure.Usage, ErrNoMount), failure.NameWatched)
 	case len(out) > MaxMounts:
 		return nil, failure.Of(failure.Usage, "this host has %d network mounts, and %d are watched at once: name those to watch", len(out), MaxMounts)
 	}
@@ -234,9 +234,9 @@ func SiteHosts(ctx context.Context, e app.Env, site, selection string, p app.Pro
 	}
 	switch {
 	case len(hosts) < 2:
-		return nil, failure.Of(failure.Usage, "--site %s is %s alone: what is watched are the connections between hosts; select two or more", selection, hosts[0].Name)
+		return nil, failure.Of(failure.Usage, "the hosts %s are %s alone: what is watched are the connections between hosts; select two or more", selection, hosts[0].Name)
 	case len(hosts) > MaxHosts:
-		return nil, failure.Of(failure.Usage, "--site %s: %d hosts, and %d are watched at once: select fewer, by names or labels", selection, len(hosts), MaxHosts)
+		return nil, failure.Of(failure.Usage, "the hosts %s are %d, and %d are watched at once: select fewer, by names or labels", selection, len(hosts), MaxHosts)
 	}
 	var names []string
 	for _, h := range hosts {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/fleet"
 )
 
@@ -206,7 +207,8 @@ func TestCommandsReachTheDesk(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	var none *NoDeskError
-	if _, err := Connect(t.Context(), dir); !errors.As(err, &none) || !strings.Contains(err.Error(), "linerate serve --nats embedded") {
+	var advised *failure.Advised
+	if _, err := Connect(t.Context(), dir); !errors.As(err, &none) || !errors.As(err, &advised) || advised.Next != failure.StartDesk {
 		t.Errorf("no desk: %v", err)
 	}
 	d, err := Open(dir, "lab", servers, time.Now)

@@ -17,6 +17,7 @@ import (
 	"github.com/creachadair/jrpc2/handler"
 	"github.com/creachadair/jrpc2/server"
 
+	"linerate/internal/failure"
 	"linerate/internal/fleet"
 )
 
@@ -101,7 +102,7 @@ type NoDeskError struct{ Dir string }
 
 // Error implements error.
 func (e *NoDeskError) Error() string {
-	return fmt.Sprintf("no desk answers for a site in %s: start one on this machine, as this user, with: linerate serve --nats embedded --site NAME", e.Dir)
+	return fmt.Sprintf("no desk answers for a site in %s", e.Dir)
 }
 
 // Client asks a desk that runs on this machine.
@@ -122,7 +123,7 @@ func Connect(ctx context.Context, dir string) (*Client, error) {
 	var nd net.Dialer
 	nc, err := nd.DialContext(ctx, "unix", filepath.Join(dir, socketName))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, &NoDeskError{dir}
+		return nil, failure.Advise(&NoDeskError{dir}, failure.StartDesk)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reach the site's desk: %w", err)

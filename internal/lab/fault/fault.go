@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"linerate/internal/conf"
+	"linerate/internal/failure"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
 )
@@ -77,7 +78,7 @@ func Find(id string) (Fault, error) {
 		}
 		ids = append(ids, f.ID)
 	}
-	return Fault{}, fmt.Errorf("unknown fault %q; did you mean %s? linerate lab fault catalogue lists all", id, strings.Join(near(id, ids), ", "))
+	return Fault{}, failure.Advise(fmt.Errorf("unknown fault %q; did you mean %s?", id, strings.Join(near(id, ids), ", ")), failure.ListFaults)
 }
 
 // near are the ids that one begins, or else the three most like it.

@@ -52,6 +52,22 @@ func TestMacOSOverSSH(t *testing.T) {
 	leftNothing(t, h.tmp)
 }
 
+// An option of the SMB client is a line of a file, which the host did not have and does not have again; what it
+// costs beside performance is said.
+func TestTheSMBClientOfAMacIsChanged(t *testing.T) {
+	t.Parallel()
+	h := foreignHostOf(t, "macos", "", "", "mkdir /var/lib/etc && cp -a /etc/. /var/lib/etc/ && rm -f /var/lib/etc/nsmb.conf && mount --bind /var/lib/etc /etc")
+	set := sets("macos.file.nsmb_conf@signing_required=no", "macos.file.nsmb_conf@dir_cache_max=600")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "plan", "macmini"}, set...)...), "2 changes", "unset → no", "TRADES security", "signing off lets messages be altered", "unset → 600")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "script", "macmini"}, set...)...), "/etc/nsmb.conf", "'signing_required='")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "apply", "macmini"}, set...)...), "applied: yes")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "plan", "macmini"}, set...)...), "No change")
+	hasAll(t, h.ran(t, 0, "tune", "undo", "macmini"), "no -> unset again", "600 -> unset again", "/etc/nsmb.conf is as it was")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "plan", "macmini"}, set...)...), "unset → no")
+	hasAll(t, h.ran(t, 0, "tune", "plan", "macmini", "--profile", "media-client"), "macos.sysctl.")
+	leftNothing(t, h.tmp)
+}
+
 // Two hosts without a linerate of their own are compared, and nothing is sent between them.
 func TestTwoHostsWithoutAnAgentAreCompared(t *testing.T) {
 	t.Parallel()

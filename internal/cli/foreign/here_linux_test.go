@@ -185,8 +185,10 @@ func macOSSettings(t *testing.T, here reach.ThisHost) {
 		"macos.sysctl.net.inet.tcp.doautorcvbuf=1", "macos.sysctl.net.inet.tcp.sendspace=262144", "macos.sysctl.net.inet.tcp.recvspace=262144", "macos.link.mtu@en0=9000")...)...), "applied: yes")
 	hasAll(t, said(t, here, 0, "tune", "undo"), "0 -> 3 again", "4 -> 3 again", "1 -> 0 again", "9000 -> 1500 again")
 	hasAll(t, said(t, here, 1, "tune", "apply", "--set", "macos.link.mtu@en0=16000"), "not a valid MTU", "put back")
-	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.sysctl.net.inet.tcp.rfc1323=1"), "does not set")
-	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.file.nsmb_conf=x"), "by hand")
+	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.sysctl.net.inet.tcp.rfc1323=1"), "macOS has not had it since 10.11")
+	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.file.sysctl_conf=x"), "no release of today reads that file", "--persist")
+	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.file.nsmb_conf=x"), "name one of dir_cache_max, mc_on,")
+	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.file.nsmb_conf@signing_required=maybe"), "want what matches ^(yes|no)$")
 	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0", "--persist", "--confirm-within", "2m"), "before you confirm")
 	hasAll(t, said(t, here, 0, "tune", "script", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/linerate.sysctl.sh", "org.linerate.sysctl")
 }

@@ -5,6 +5,8 @@ package macos
 
 import (
 	_ "embed" // the script
+	"maps"
+	"slices"
 	"strings"
 
 	"linerate/internal/model"
@@ -86,17 +88,23 @@ func written(r bsd.Reading) {
 			set = append(set, strings.TrimSpace(name))
 		}
 	}
-	section := ""
+	section, inForce := "", map[string]string{}
 	for _, line := range r.Optional("nsmb", "the options of the SMB client") {
 		line, _, _ := strings.Cut(strings.TrimSpace(line), "#")
 		if strings.HasPrefix(line, "[") {
-			section = strings.Trim(line, "[] ")
+			if section = strings.Trim(line, "[] "); section == "global" {
+				section = "default" // its other name
+			}
 		} else if name, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(value) != "" {
-			r.F.Settings["macos.nsmb."+section+"."+strings.TrimSpace(name)] = model.Known(strings.TrimSpace(value))
+			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+			r.F.Settings["macos.nsmb."+section+"."+name] = model.Known(value)
 			if section == "default" { // the others are of one server, whose name is nobody's business
-				options = append(options, strings.TrimSpace(name)+"="+strings.TrimSpace(value))
+				inForce[name] = value // a section may be named again: the last value counts
 			}
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(inForce)) {
+		options = append(options, name+"="+inForce[name])
 	}
 	for file, says := range map[string][]string{"macos.file.sysctl_conf": set, "macos.file.nsmb_conf": options} {
 		if len(says) > 0 {

@@ -48,6 +48,8 @@ func changes(kind string) []change {
 			{"macos.sysctl.net.inet.tcp.autorcvbufmax", "", "4194304", "8388608"},
 			{"macos.sysctl.net.inet.tcp.delayed_ack", "", "3", "0"},
 			{"macos.sysctl.net.inet.tcp.doautorcvbuf", "", "1", "0"},
+			{"macos.file.nsmb_conf", "signing_required", "yes", "no"},
+			{"macos.file.nsmb_conf", "mc_prefer_wired", "unset", "yes"},
 		},
 		"onefs": {
 			{"onefs.network.mtu", "groupnet0.subnet0", "1500", "9000"},
@@ -124,6 +126,7 @@ func newBoxOf(t *testing.T, exe, kind string, shell []string, keep bool, list []
 	}
 	b.write("etc/system", "* a comment\nset nfs:nfs3_nra=16\n")
 	b.write("etc/rc.conf", "hostname=\"freenas\"\nifconfig_ix0=\"inet 10.0.0.8 netmask 255.255.255.0\" # SAN\nsshd_enable=\"YES\"\n")
+	b.write("etc/nsmb.conf", "[default]\nsigning_required = yes\n; another server's:\n[nas1]\nmc_prefer_wired=no\nsigning_required=no")
 	b.write("etc/sysctl.conf", "# of the host\nnet.inet.tcp.recvbuf_inc=65536\n")
 	if shell[0] != inside[0] {
 		err := fake.Install(b.bin, exe)

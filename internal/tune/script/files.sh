@@ -17,14 +17,25 @@ joined() {
 	unset IFS
 }
 
+# Where a file has sections, as nsmb.conf, within is how the heading begins of the one that is meant: lines of
+# the others count no more than if they were not there. A section may be named again: the last value counts.
+within=
+
+# section TEXT: the line is a heading, of the section "here" from then on; nsmb.conf has two names for one.
+section() {
+	case $1 in '['*) here=${1%%]*} ;; *) return 1 ;; esac
+	if [ "$here" = '[global' ]; then here='[default'; fi
+}
+
 # file_get FILE BEFORE AFTER: the value that the last line assigns which is BEFORE, the value and
 # AFTER; "unset" where there is none. A file that is not there assigns nothing.
 file_get() {
-	found=unset
+	found=unset here=
 	if [ ! -e "$1" ] && [ ! -h "$1" ]; then echo unset; return; fi
 	[ -f "$1" ] && [ -r "$1" ] || { echo "$1 cannot be read as a file" >&2; return 1; }
 	while IFS= read -r line || [ -n "$line" ]; do
 		joined "$line"
+		if [ -n "$within" ] && { section "$text" || [ "$here" != "$within" ]; }; then continue; fi
 		case $text in
 		"$2"*)
 			text=${text#"$2"}
@@ -51,7 +62,7 @@ file_lines() {
 		[ "$place" = "$3" ] || continue
 		joined "$line"
 		if [ "$place" = inside ]; then
-			case $text in "$4"*) continue ;; esac
+			case $text in "$4"* | "${within:--}]") continue ;; esac
 		fi
 		printf '%s\n' "$line"
 	done <"$1"
@@ -168,7 +179,7 @@ file_put() {
 }$5$6$4"
 	fi
 	if [ -n "$others" ]; then
-		printf '%s\n' "$2 linerate: begin" "$others" "$2 linerate: end" >>"$new" || return 1
+		printf '%s\n' "$2 linerate: begin" ${within:+"$within]"} "$others" "$2 linerate: end" >>"$new" || return 1
 	elif [ ! -s "$new" ] && file_ours "$1"; then
 		rm -f "$new" "$1" && sync # it had only what linerate wrote
 		return

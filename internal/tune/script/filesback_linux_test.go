@@ -20,7 +20,7 @@ func bootFiles(kind string) []string {
 	return map[string][]string{
 		"illumos": {"etc/system", "kernel/drv/ixgbe.conf"},
 		"freebsd": {"etc/sysctl.conf", "boot/loader.conf"},
-		"macos":   {"etc/linerate.sysctl.sh", "Library/LaunchDaemons/org.linerate.sysctl.plist"},
+		"macos":   {"etc/nsmb.conf", "etc/linerate.sysctl.sh", "Library/LaunchDaemons/org.linerate.sysctl.plist"},
 	}[kind]
 }
 

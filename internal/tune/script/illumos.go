@@ -40,7 +40,7 @@ var (
 // zfsLog is a device of a pool, which no script of linerate adds.
 const zfsLog = "any.zfs.slog"
 
-var errZFSLog = errors.New("devices of a pool are added and removed by hand: zpool add POOL log DEVICE, zpool remove POOL DEVICE")
+var errZFSLog = errors.New("a device that is added to a pool loses what it held, which no undo brings back: by hand, zpool add POOL log DEVICE, zpool remove POOL DEVICE")
 
 const (
 	illumosMTU   = "illumos.dladm.mtu"

@@ -2,8 +2,12 @@ package script
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
+
+	"linerate/internal/tune/setter"
 )
 
 // MacOS is the scripts' view of macOS.
@@ -46,14 +50,51 @@ func (MacOS) Mechanism(setting, target string) (Mechanism, error) {
 			Read:  "networksetup -getMTU " + m[1] + ` | sed -n 's/^Active MTU: \([0-9][0-9]*\) .*/\1/p'`,
 			Write: "networksetup -setMTU " + m[1] + ` "$value"`,
 		}, nil
-	case strings.HasPrefix(setting, "macos.file.") || strings.HasPrefix(setting, "macos.mount.") || strings.HasPrefix(setting, "macos.port."):
-		return Mechanism{}, fmt.Errorf("%s is yours to change by hand: linerate setting %[1]s tells how", setting)
+	case setting == macosSMB:
+		return nsmb(target)
+	case macosByHand(setting) != "":
+		return Mechanism{}, fmt.Errorf("linerate does not set %s: %s", setting, macosByHand(setting))
 	case strings.HasPrefix(setting, macosSysctl) && target != "":
 		return Mechanism{}, fmt.Errorf("%s is a setting of the whole host, not of %s", setting, target)
 	case strings.HasPrefix(setting, macosSysctl) && macosNames.MatchString(name):
 		return Mechanism{Read: "sysctl -n " + name, Write: "sysctl " + name + `="$value"`, Runtime: true}, nil
 	}
 	return Mechanism{}, fmt.Errorf("linerate does not set %s on macOS", setting)
+}
+
+// macosByHand is why a setting of the guide is not one of a plan.
+func macosByHand(setting string) string {
+	return map[string]string{
+		"macos.file.sysctl_conf":             "no release of today reads that file, so that nothing it says is in force; set the sysctl itself, with --persist by a job of launchd",
+		macosSysctl + "net.inet.tcp.rfc1323": "macOS has not had it since 10.11, and window scaling is always on: there is nothing to set",
+		"macos.mount.nfs":                    "its options are those of a new mount, which is not linerate's to make: linerate setting macos.mount.nfs tells which",
+		"macos.port.thunderbolt":             "it is a cable in another port: by hand",
+	}[setting]
+}
+
+const (
+	macosSMB = "macos.file.nsmb_conf"
+	nsmbFile = "/etc/nsmb.conf"
+	yesOrNo  = "^(yes|no)$"
+	seconds  = "^(0|[1-9][0-9]{0,2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)$" // the client takes no more
+)
+
+// nsmbKeys are the options of the SMB client that are changed, for all servers, and their values: nsmb.conf(5), and
+// readPreferenceSection of Apple's SMBClient/lib/smb/preference.c. Its rcfile.c says that a section may be
+// named again, and that the last value counts.
+var nsmbKeys = map[string]*regexp.Regexp{
+	"signing_required": regexp.MustCompile(yesOrNo), "notify_off": regexp.MustCompile(yesOrNo), "streams": regexp.MustCompile(yesOrNo),
+	"mc_on": regexp.MustCompile(yesOrNo), "mc_prefer_wired": regexp.MustCompile(yesOrNo), "dir_cache_max": regexp.MustCompile(seconds),
+}
+
+// nsmb is an option of the SMB client in its section for all servers; one that is not there is unset.
+func nsmb(key string) (Mechanism, error) {
+	if nsmbKeys[key] == nil {
+		return Mechanism{}, fmt.Errorf("%s: name one of %s, as --set %[1]s@signing_required=yes", macosSMB, strings.Join(slices.Sorted(maps.Keys(nsmbKeys)), ", "))
+	}
+	m := line(nsmbFile, "#", key+"=", "", key+"=")
+	m.Read, m.Write = "within='[default' && "+m.Read, "within='[default' && "+m.Write
+	return m, nil
 }
 
 // What macOS needs to set sysctls when it starts: no release of today reads /etc/sysctl.conf.
@@ -83,5 +124,11 @@ func (k MacOS) Canonical(setting, target, value string) (string, error) {
 	if _, err := k.Mechanism(setting, target); err != nil {
 		return "", err
 	}
-	return number(setting, value)
+	if setting != macosSMB {
+		return number(setting, value)
+	}
+	if value != "unset" && !nsmbKeys[target].MatchString(value) {
+		return "", fmt.Errorf("%s@%s: %q: want what matches %s: %w", setting, target, value, nsmbKeys[target], setter.ErrValue)
+	}
+	return value, nil
 }

@@ -40,7 +40,7 @@ type held struct {
 }
 
 // What holds a copy back is put there, and then named: nothing of it is told to the copy. Each is tried
-// again by itself: one that others on this machine spoiled does not take the rest along.
+// again by itself, or skipped: one that others on this machine spoiled does not take the rest along.
 func TestTheLimiterOfACopyInALab(t *testing.T) {
 	labtest.Long(t)
 	labtest.Needs(t, labtest.Root, labtest.Namespaces, "mkfs.ext4", "losetup", "findmnt", "mount")
@@ -60,7 +60,9 @@ func TestTheLimiterOfACopyInALab(t *testing.T) {
 		{"--limit", "fast", "fast", "40", nil, []string{"--limit", "15MB"}, model.ApplicationSource, "lab:client1"},
 		{"loss", "fast", "fast", "15", []string{"loss-random", "severe"}, nil, model.PathLoss, ""},
 	} {
-		labtest.Tries(t, 3, func(t testing.TB) { c.isNamed(t, u) })
+		t.Run(c.name, func(t *testing.T) {
+			labtest.Tries(t, 3, func(t testing.TB) { c.isNamed(t, u) })
+		})
 	}
 }
 

@@ -4,33 +4,84 @@
 // not its own, and a verdict that is spoiled by it says nothing of the code; one
 // that stays wrong does.
 //
-// It refuses to hide: whatever a try said is logged, and a test of what must
-// hold always (that something is put back, that nothing is left) has no use for
-// it.
+// It refuses to hide: whatever a try said is logged, a test that every try failed beside other
+// work is skipped with that reason, and a test of what must hold always (that something is put
+// back, that nothing is left) has no use for it.
 package labtest
 
 import (
 	"fmt"
+	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 )
 
-// Tries runs one until it fails nothing, at most n times; the test fails when
-// every try has failed. What a try registers with Cleanup is done at its end.
+// mostBusy is the share of the cores' time that other work may take: with more, what a lab
+// measures is of that too.
+const mostBusy = 0.25
+
+// Tries runs one until it fails nothing, at most n times; the test fails when every try has
+// failed. If other work was seen on the machine after each of them, the test is skipped instead:
+// nothing was judged. What a try registers with Cleanup is done at its end.
 func Tries(t *testing.T, n int, one func(t testing.TB)) {
 	t.Helper()
+	least := 1.0 // that other work took after a try
 	for i := 1; ; i++ {
 		a := &attempt{TB: t}
 		a.run(one)
 		if !a.failed {
 			return
 		}
-		if i == n {
+		busy := busyFor(time.Second)
+		least = min(least, busy)
+		switch {
+		case i == n && least > mostBusy:
+			t.Skipf("failed %d times of %d, and other work took %.0f%% of the machine or more: nothing was judged", n, n, 100*least)
+		case i == n:
 			t.Errorf("failed %d times of %d", n, n)
 			return
 		}
-		t.Logf("try %d of %d failed: once more, on a machine that may have been busy", i, n)
+		t.Logf("try %d of %d failed, then other work took %.0f%% of the machine: once more", i, n, 100*busy)
 	}
+}
+
+// busyFor is the share of the cores' time that programs take in the time to come; 0 where the
+// system does not tell.
+func busyFor(d time.Duration) float64 {
+	before, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	time.Sleep(d)
+	after, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	return busyBetween(string(before), string(after))
+}
+
+// busyBetween compares the first lines of /proc/stat (proc_stat(5)): of the times there the fourth
+// and the fifth are idle.
+func busyBetween(before, after string) float64 {
+	all, idle := 0.0, 0.0
+	was, is := strings.Fields(before), strings.Fields(after)
+	for i := 1; i <= 8 && i < len(was) && i < len(is); i++ { // guests' time is in users'
+		a, errA := strconv.ParseFloat(was[i], 64)
+		b, errB := strconv.ParseFloat(is[i], 64)
+		if errA != nil || errB != nil {
+			return 0
+		}
+		if all += b - a; i == 4 || i == 5 {
+			idle += b - a
+		}
+	}
+	if all <= 0 {
+		return 0
+	}
+	return (all - idle) / all
 }
 
 // attempt is one try: its failures are logged, not the test's.

@@ -29,6 +29,21 @@ func TestTries(t *testing.T) {
 	}
 }
 
+func TestBusyBetween(t *testing.T) {
+	const before = "cpu  100 0 50 1000 10 0 0 0 0 0\ncpu0 100 0 50 1000 10 0 0 0 0 0\n"
+	for after, want := range map[string]float64{
+		"cpu  130 0 70 1040 20 0 0 0 30 0\n": 0.5,
+		"cpu  100 0 50 1100 10 0 0 0 0 0\n":  0,
+		before:                               0,
+		"cpu x":                              0,
+		"":                                   0,
+	} {
+		if got := busyBetween(before, after); got != want {
+			t.Errorf("%q: busy %v, want %v", after, got, want)
+		}
+	}
+}
+
 // What stays wrong fails: the test is one of its own, whose failure is not ours.
 func TestTriesFail(t *testing.T) {
 	n := 0

@@ -37,7 +37,7 @@ func TestSamplesAreReadAfterTheOneBefore(t *testing.T) {
 		if err := send(n, string(text)); err != nil {
 			t.Fatal(err)
 		}
-		alone, err := weigh(text, reflect.TypeFor[model.Sample]())
+		alone, err := weighed(text, reflect.TypeFor[model.Sample](), &Types{})
 		if err != nil || s.held-before < alone {
 			t.Errorf("sample %d is weighed as %d bytes, and alone as %d, %v", n, s.held-before, alone, err)
 		}

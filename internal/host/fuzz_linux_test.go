@@ -25,7 +25,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		kind := types[len(b)%len(types)]
-		if _, err := weigh(b, kind); err != nil {
+		if _, err := weighed(b, kind, &Types{}); err != nil {
 			return
 		}
 		v := reflect.New(kind)

@@ -237,7 +237,7 @@ func TestFactsOfThisHostAreFarBelowTheBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := weigh(b, reflect.TypeFor[*model.Facts]())
+	n, err := weighed(b, reflect.TypeFor[*model.Facts](), &Types{})
 	t.Logf("%d bytes as text, %d weighed", len(b), n)
 	if err != nil || n > maxDecoded/8 || len(b) > maxAnswer/8 {
 		t.Errorf("%d bytes as text, %d weighed, %v", len(b), n, err)

@@ -30,14 +30,6 @@ var (
 	errJSON  = errors.New("it is not JSON")
 )
 
-// weigh bounds, before anything is decoded, how many bytes of memory a JSON text takes once it
-// is decoded into a value of type t: "{}" in a list is two bytes and may become a kilobyte. It
-// errs on the high side, and fails if the sum exceeds maxDecoded or the values nest too
-// deeply. Text that is not JSON may pass; decoding it fails.
-func weigh(text []byte, t reflect.Type) (int64, error) {
-	return weighed(text, t, &Types{})
-}
-
 // Types is what is known of the types that messages decode into, what unpacks samples, and what hosts'
 // facts have alike. Clients may share one: of a thousand each would otherwise hold a hundred kilobytes of
 // it. The zero value is ready.
@@ -69,7 +61,10 @@ func (y *Types) of(t reflect.Type) fields {
 	return known
 }
 
-// weighed is weigh with what is known of types.
+// weighed bounds, before anything is decoded, how many bytes of memory a JSON text takes once it
+// is decoded into a value of type t: "{}" in a list is two bytes and may become a kilobyte. It
+// errs on the high side, and fails if the sum exceeds maxDecoded or the values nest too
+// deeply. Text that is not JSON may pass; decoding it fails.
 func weighed(text []byte, t reflect.Type, types *Types) (int64, error) {
 	s := scales{text: text, left: maxDecoded, types: types}
 	err := s.value(t, 0)

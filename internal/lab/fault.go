@@ -97,7 +97,7 @@ func FindFault(id string) (Fault, error) {
 		}
 		ids = append(ids, f.ID)
 	}
-	return Fault{}, fmt.Errorf("unknown fault %q: choose one of %s", id, strings.Join(ids, ", "))
+	return Fault{}, fmt.Errorf("unknown fault %q; choose one of %s", id, strings.Join(ids, ", "))
 }
 
 // Inject puts a fault in place.

@@ -17,12 +17,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// Climber is what the climb needs of a host.
-type Climber interface {
-	Agent
-	measure.Follower
-}
-
 // Climb measures the ladder between two hosts rung by rung, from memory to the
 // whole path. Before each rung it reports the model's prediction and the load to come. A rung
 // on the link stops when other traffic needs the link. Climb changes no setting, and writes no

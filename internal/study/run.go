@@ -10,11 +10,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// The design that demo and explain use.
-const (
-	DefaultPairs   = 8
-	DefaultAAPairs = 4
-)
+// DefaultAAPairs is how many pairs demo and fix run before anything is changed.
+const DefaultAAPairs = 4
 
 // Treatment is the one thing that differs between the runs of a pair. Undo
 // must be safe to call after an Apply that failed or never changed anything.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"linerate/internal/app"
@@ -185,20 +184,11 @@ func (o *labOperator) PutBack(ctx context.Context) error {
 }
 
 func chooseFault(id string, seed uint64) (lab.Fault, error) {
-	var curable []lab.Fault
-	var ids []string
-	for _, f := range lab.Faults() {
-		if f.ID == id {
-			return f, nil
-		}
-		if f.FixKind == model.FixSetting {
-			curable = append(curable, f)
-		}
-		ids = append(ids, f.ID)
-	}
 	if id != "" {
-		return lab.Fault{}, failure.Of(failure.Usage, "unknown fault %q; choose one of %s", id, strings.Join(ids, ", "))
+		f, err := lab.FindFault(id)
+		return f, failure.As(failure.Usage, err)
 	}
+	curable := slices.DeleteFunc(lab.Faults(), func(f lab.Fault) bool { return f.FixKind != model.FixSetting })
 	return curable[seed%uint64(len(curable))], nil
 }
 

@@ -21,7 +21,7 @@ func watchWindows(ctx context.Context, e app.Env, o WatchOptions, p app.Progress
 		return nil, err
 	}
 	if o.PID != 0 {
-		target.Elsewhere = "what Windows' own clients of SMB, NFS and iSCSI move is the system's, and not of the process that uses them: name the server and its port (SMB 445, iSCSI 3260, NFS 2049)"
+		target.Elsewhere = "what Windows' own clients of SMB, NFS and iSCSI move is the system's, and not of the process that uses them: name the server, e.g. --attach nas1:445"
 	}
 	calls, err := e.Local.TCPStatistics()
 	if err != nil {

@@ -57,7 +57,6 @@ func (r *reader) topology(n conf.Node) Topology {
 const (
 	defaultMTU       = 1500
 	defaultSwitchMTU = 9216
-	defaultMemory    = 512 * unit.MiB
 	defaultDisk      = unit.GiB
 )
 

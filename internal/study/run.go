@@ -10,7 +10,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// DefaultAAPairs is how many pairs demo and fix run before anything is changed.
+// DefaultAAPairs is how many A/A pairs a study has whose file does not say.
 const DefaultAAPairs = 4
 
 // Treatment is the one thing that differs between the runs of a pair. Undo

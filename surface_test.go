@@ -22,7 +22,7 @@ var spoken = map[string]int{
 	"load":    15,
 	"loop":    6,
 	"move":    3,
-	"reach":   4,
+	"reach":   3,
 	"report":  13,
 	"rules":   6,
 	"size":    3,

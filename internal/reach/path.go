@@ -75,7 +75,7 @@ func Receiver(ctx context.Context, via string, n host.Name, agent *host.Client) 
 func Via(text string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(text)
 	if err != nil {
-		return a, failure.Of(failure.Usage, "--via %q: want the receiver's data address, e.g. 10.0.0.2", text)
+		return a, failure.Of(failure.Usage, "data address %q: want an IP address of the receiver, e.g. 10.0.0.2", text)
 	}
 	return a, nil
 }

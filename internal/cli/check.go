@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -228,11 +229,12 @@ func recordSnapshot(ctx context.Context, env *environment, o checkOptions) error
 // what was found on others.
 func (o checkOptions) outcome(c report.Check) error {
 	var failed []string
+	var causes []error
 	found, lost := 0, 0
 	for _, h := range c.Hosts {
 		if h.Error != "" {
 			lost++
-			failed = append(failed, h.Name+": "+h.Error)
+			failed, causes = append(failed, h.Name+": "+h.Error), append(causes, h.Cause)
 		}
 		found += o.severe(h.Findings)
 	}
@@ -244,7 +246,11 @@ func (o checkOptions) outcome(c report.Check) error {
 		if n := len(failed); n > maxFailed {
 			failed = append(failed[:maxFailed:maxFailed], fmt.Sprintf("and %d more", n-maxFailed))
 		}
-		return failure.Of(failure.Failed, "%d of %d hosts could not be looked at: %s", lost, len(c.Hosts), strings.Join(failed, "; "))
+		err := failure.Of(failure.Failed, "%d of %d hosts could not be looked at: %s", lost, len(c.Hosts), strings.Join(failed, "; "))
+		for _, s := range failure.Steps(errors.Join(causes...)) {
+			err = failure.Advise(err, s.Next, s.Of...)
+		}
+		return err
 	case found > 0:
 		return failure.Of(failure.Found, "%d findings of severity %s or worse", found, o.failOn)
 	}

@@ -127,6 +127,7 @@ func (p Pair) Line() string {
 type HostCheck struct {
 	Name  string       `json:"name"`
 	Error string       `json:"error,omitempty"`
+	Cause error        `json:"-"` // that Error is the text of: what to do next may be behind it
 	Facts *model.Facts `json:"facts"`
 	// Watched is the time between two looks; 0: there was one. In nanoseconds.
 	Watched     time.Duration  `json:"watched_ns,omitempty"`

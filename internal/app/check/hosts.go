@@ -211,7 +211,7 @@ func (w work) reach(ctx context.Context, l *looked) (func(context.Context) (*mod
 func judge(name string, l looks, err error, c rules.Context) report.HostCheck {
 	h := report.HostCheck{Name: name, Findings: []report.CheckFinding{}, CouldNotSee: []model.Blind{}}
 	if err != nil {
-		h.Error = failure.FirstLine(err)
+		h.Error, h.Cause = failure.FirstLine(err), err
 		return h
 	}
 	f := l.last

@@ -23,8 +23,8 @@ const (
 	closes = 0.85
 	// openCap is the most confidence in a verdict whose account does not close.
 	openCap = 0.5
-	// queueMoment: the round trip of a single sample, over its minimum, where a queue
-	// stands on the whole.
+	// queueMoment: in a recording with a queue in the path, a single sample counts as queued from
+	// this ratio of its round trip to the minimum on.
 	queueMoment = 1.05
 	// resumes is for how many round trips a sender that had nothing to send is short of
 	// congestion window, which is cut while it is not used (RFC 7661, RFC 9293).
@@ -242,8 +242,8 @@ func (s *scene) unreadAt(b obs) bool {
 	return found && ratio(float64(best.c.RecvQ), float64(best.c.RecvQ)+rcvWnd(best)) >= queuedShare
 }
 
-// balance adds the account to a verdict, and caps one whose account does not close. Near
-// the ceiling little is missing, and a limiter that is named there goes by another sign.
+// balance adds the account to a verdict, and caps one whose account does not close. Near the
+// ceiling little is missing; a limiter that is named there was recognised by another sign.
 func (v *views) balance(out *model.Verdict) {
 	if out.Account == nil { // the calls of a mount have one of their own
 		out.Account = v.account(*out)

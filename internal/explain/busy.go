@@ -12,8 +12,8 @@ const (
 	// waits for one most of the time.
 	machineFull    = 0.9
 	machinePressed = 0.5
-	// delayed is the share of its time that a task of the connection waits for a CPU,
-	// from which other work is felt where pressure is not counted.
+	// delayed: where the kernel does not count pressure, other work is felt once a task of the
+	// connection waits for a CPU for this share of its time.
 	delayed = 0.1
 	// busyMachineCap is the most confidence in a verdict on the path while the machine
 	// at an end is that busy.

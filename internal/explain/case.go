@@ -35,7 +35,7 @@ type Case struct {
 	Unreached *model.Unreached `json:"unreached,omitempty"`
 	OtherWay  *OtherWay        `json:"other_way,omitempty"`
 
-	// The rest is known besides the samples, and a recording goes without it.
+	// What follows is known besides the samples; a recording does not have it.
 
 	// OneEnd: nobody could log in to the other end; see narrow.
 	OneEnd bool `json:"-"`

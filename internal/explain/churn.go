@@ -17,8 +17,8 @@ const (
 	// churnOpens connections, and so many a second, are a workload of short ones.
 	churnOpens     = 10
 	churnPerSecond = 2.0
-	// churnBytes at the interface at least, and this many times what the connections
-	// that were seen moved, went over others.
+	// churnBytes and churnMore: short connections moved the data if the interface carried at
+	// least so many bytes, and so many times what the connections that were seen moved.
 	churnBytes = 256 << 10
 	churnMore  = 2.0
 	// sureOfChurn is the confidence where both ends count the same connections; other
@@ -105,8 +105,9 @@ func ComeAndGo(e *End) bool {
 	return false
 }
 
-// shortAtBoth is the end that tells of short connections between both. Where both count, and one of them
-// opened none, they are others'; and what passed between them is what both interfaces carried.
+// shortAtBoth is the end whose counters tell of short connections between the two hosts. Where both
+// ends count and one of them opened none, the connections are with other hosts. What passed between
+// the two is what both interfaces carried.
 func shortAtBoth(snd, rcv *churn, both bool) *churn {
 	switch {
 	case both && (snd == nil || rcv == nil):
@@ -119,9 +120,9 @@ func shortAtBoth(snd, rcv *churn, both bool) *churn {
 	return rcv
 }
 
-// shortFlows is the verdict on a transfer of many short connections, where they moved
-// most of what the interface carried; nil elsewhere, and of a copy of ours: it keeps its connections, or has
-// none within one host, so that short ones are of others.
+// shortFlows is the verdict on a transfer of many short connections, if they moved most of what the
+// interface carried; else nil. It is nil for a copy of our own, too: that keeps its connections
+// open or, within one host, has none, so that the short ones belong to others.
 func (v *views) shortFlows() *model.Verdict {
 	if v.copy != nil {
 		return nil

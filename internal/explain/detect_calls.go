@@ -183,8 +183,8 @@ func seeBesideCalls(s *scene) *finding {
 	return f
 }
 
-// orServer: losses that only the client saw may come beside what holds the server back;
-// its rate and theirs fit each other within a wide range.
+// orServer: losses that only the client saw may accompany what holds the server back; the rate fits
+// them only within a wide range.
 func (f *finding) orServer(s *scene) {
 	m := s.c.mount
 	switch s.elected.Limiter {

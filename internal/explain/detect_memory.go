@@ -61,9 +61,9 @@ func (s *scene) memoryOf(v *hostView) *memory {
 	return m
 }
 
-// bufferAtLimit: the send buffer is as large as tcp_wmem lets it grow, so that nothing holds it below
-// that. More than it holds may be queued all the same: what sendfile(2) adds at a time is of the file's
-// pages, however large they are.
+// bufferAtLimit: the send buffer is as large as tcp_wmem lets it grow, so that nothing holds it
+// below that. More than it holds may be queued all the same: sendfile(2) adds whole pages of the
+// file, however large they are.
 func (s *scene) bufferAtLimit() bool {
 	max, ok := thirdOf(s.c.Sender, wmemSetting)
 	return ok && float64(s.snd.last.SndBuf) >= nearLimit*float64(max)

@@ -307,9 +307,10 @@ const (
 	// carried: a path that at times reaches this share of the ceiling has no slow
 	// link.
 	carried = 0.95
-	// burstSwing and burstWaits are of bursts of the sender's own: their mean deviation is half of
-	// their mean wait where they come evenly (measured: 0.26 to 0.48; behind a slow link 0.01), and
-	// that wait is half of what the burst takes, with room for what is sent between.
+	// burstSwing and burstWaits recognise bursts that the sender itself makes. Where these come
+	// evenly, the mean deviation of the round trip is half of the mean wait (measured: 0.26 to
+	// 0.48; behind a slow link 0.01), and that wait is half of the time that the burst takes, with
+	// room for what is sent in between.
 	burstSwing = 0.15
 	burstWaits = 0.75
 	// steadyRate is the spread of a rate that a link sets.

@@ -132,10 +132,11 @@ func pairUp(snd, rcv []track) (flows, minor []flow) {
 	return busiest(out)
 }
 
-// Connections that moved less than minorShare of all bytes and little beside the busiest are control
-// traffic beside a transfer, unless they had data waiting all the time; below minorBytes in all there is no transfer to
-// be beside of. Of many connections none moves much, and most bytes may be those of the small ones: so
-// those that are left out moved minorSum of all at most.
+// A connection that moved less than minorShare of all bytes, and little compared with the busiest,
+// is control traffic beside a transfer, unless it had data waiting all the time. If all together
+// moved less than minorBytes, there is no transfer, and none is left out. Among very many
+// connections each moves little, so those that are left out may together have moved at most
+// minorSum of all bytes.
 const (
 	minorShare  = 0.01
 	minorBeside = 0.1

@@ -68,8 +68,9 @@ func Judge(c Case) model.Verdict {
 	return v
 }
 
-// Carried is what a verdict on a case says that the path carried, and what it could have carried (nil:
-// not known), for who needs no verdict: it takes a small part of the work.
+// Carried is what a verdict on a case says that the path carried, and what it could have carried
+// (nil: not known). It is for callers that need no verdict, and takes a small part of the work of
+// one.
 func Carried(c Case) (goodput unit.BitRate, ceiling *unit.BitRate) {
 	seen := look(c)
 	if c.Unreached == nil {

@@ -43,7 +43,7 @@ func (s *scene) outlook(first *finding) []*finding {
 	for _, see := range forecasters() {
 		f := see(s)
 		if f != nil && f.id == model.PathLoss && (first.id == model.CongestionControl || first.id == model.PathQueue) {
-			continue // a control that losses do not slow down, or a queue that drops none, takes their bound with it
+			continue // under a control that losses do not slow down, or where no queue drops, losses set no bound
 		}
 		if f == nil || s.c.unknowing(f.id) || !s.soon(f.bound) || f.id == first.id || f.cause == causeOwnCPU && followsFrom(first.id, f.id) {
 			continue

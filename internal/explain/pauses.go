@@ -12,10 +12,11 @@ import (
 // shorter, and makes little difference to a rate over seconds.
 const leastPause = 500 * time.Millisecond
 
-// withPauses is the span over which the goodput of watched traffic is counted that comes in bursts: to
-// each burst belongs a pause, and that of one of them is not between the first and the last. So it is as
-// much longer as the longest pause in it, in so far as samples go on beyond. Where slow start is left
-// out, it begins at a whole burst. The span itself: what moved had no pause.
+// withPauses is the span over which the goodput of watched traffic is counted if that comes in
+// bursts. Each burst has a pause that belongs to it, but between the first burst and the last there
+// is one pause too few. So the span is made longer by the longest pause in it, as far as there are
+// samples. If slow start is left out, the span begins with a whole burst. Traffic without pauses
+// keeps its span.
 func (v *views) withPauses(s span) span {
 	if !v.Passive {
 		return s

@@ -137,8 +137,8 @@ func (g Ground) bounds(rung string) []bound {
 	case RungRAM, RungWhole:
 		return g.path()
 	case RungWrite:
-		// As the data of N streams the other way goes; what the server's storage
-		// takes is not known from what it gives.
+		// A write goes as N streams in the other direction do. How fast the server's storage writes
+		// cannot be told from how fast it reads.
 		if r, ok := g.Measured[RungReverse]; ok {
 			return []bound{{r, fmt.Sprintf("N streams from the client as measured, %s", r)}}
 		}
@@ -232,8 +232,8 @@ func (g Ground) path() []bound {
 // creditBytes is what one SMB credit stands for ([MS-SMB2] 3.1.5.2).
 const creditBytes = 64 << 10
 
-// calls: so much data is asked for per round trip, which is the least that a
-// request takes: by all slots together, and on behalf of one reader.
+// calls: what can be asked for in one round trip, the least time that a request takes: by all slots
+// together, and for a single reader.
 func (g Ground) calls() []bound {
 	f := g.File
 	if g.RTT <= 0 {

@@ -39,9 +39,9 @@ func PlanPorts(c Case, v model.Verdict) (Ports, bool) {
 	return Ports{Streams: max(before, portsLeast), poor: float64(poor) / float64(before), before: poor}, true
 }
 
-// Seen is the probe once it has run: c is what was seen of the new connections. If some of
-// them are poor again, the path stays as it is and their ports decide. If none is, though it
-// could hardly be chance, what made some poor was there only once.
+// Seen is the probe once it has run: c is what was seen of the new connections. If some of them are
+// poor again, the verdict on the path stays, and it is their ports that decide. If none is,
+// although chance hardly explains that, what made some poor happened only once.
 func (p Ports) Seen(c Case) Trial {
 	return func(v model.Verdict) model.Verdict { return p.after(v, c) }
 }

@@ -18,7 +18,7 @@ const (
 	modelFull      = 0.40
 )
 
-// sight is whether a sign is seen. The zero value: the view that would show it is
+// sight tells whether a sign is seen. The zero value means that the view which would show it is
 // missing.
 type sight int
 

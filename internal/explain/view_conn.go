@@ -29,8 +29,9 @@ type sndView struct {
 	// queueTop is its 90% quantile: a model-based sender fills a link's queue for an
 	// eighth of its time only, when it probes for more (draft-cardwell-ccwg-bbr).
 	queueTop float64
-	// swing is the median of the smoothed deviation of the RTT over what it is above its minimum: about
-	// 0.5 where each round trip sends a burst, next to 0 behind a queue that stands.
+	// swing is the median of the smoothed deviation of the RTT, divided by how far the RTT is above
+	// its minimum: about 0.5 if each round trip sends a burst, close to 0 behind a queue that
+	// stands.
 	swing  float64
 	spread float64 // of the rate between samples: its 90% over its 25% quantile
 	top    float64 // that 90% quantile, bit/s
@@ -44,9 +45,9 @@ type sndView struct {
 	// overBuffer is the median of what is queued, with its bookkeeping, over the send
 	// buffer, where more than a packet is over it.
 	overBuffer float64
-	// fixedBuffer: wherever that is so, the send buffer has the same size. The kernel's own
-	// cuts follow what is queued (sk_stream_moderate_sndbuf in include/net/sock.h); a
-	// program's stay.
+	// fixedBuffer: the send buffer has the same size in all those samples. When the kernel itself
+	// cuts a buffer, its size follows what is queued (sk_stream_moderate_sndbuf in
+	// include/net/sock.h); one that a program has set stays.
 	fixedBuffer       bool
 	fill, fillMid     float64 // send queue over send buffer: lower quartile, median
 	lossState         float64 // share of samples in Loss

@@ -110,9 +110,9 @@ func (v *sndView) copied() bool {
 	return v.dsacks >= spuriousEvents && v.copies >= copiedShare && v.dsacks >= 2*v.resent
 }
 
-// countTwice counts at the receiver what arrived twice, where that is more than DSACK
-// reports: full segments that came in beyond those that the bytes received make up. What
-// waits out of order counts as bytes only later, so as much as is in flight is left out.
+// countTwice counts at the receiver what arrived twice, if that is more than DSACK reports: the
+// full segments that came in beyond the number that the received bytes account for. Data that waits
+// out of order counts as bytes only later, so as much as is in flight is left out.
 func (s *scene) countTwice() {
 	a, b := ends(within(s.flow.rcv, s.span))
 	x, y := ends(within(s.flow.snd, s.span))

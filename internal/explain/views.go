@@ -25,8 +25,8 @@ type views struct {
 	hosts            map[hostKey]*hostView
 }
 
-// hostKey are the samples by which the host of an end is looked at: flows that are steady for as long share
-// what there is to see.
+// hostKey names the samples from which the host of an end is looked at: flows with the same steady
+// span share one view of it.
 type hostKey struct {
 	sender   bool
 	first, n int

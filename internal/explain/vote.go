@@ -18,11 +18,12 @@ const (
 	// leastVote is the vote of a connection that misses nothing, as a share of its fair
 	// share.
 	leastVote = 0.02
-	// groupGap: in two groups the slowest of the full ones carries so many times what the
-	// fastest of the poor ones does, and groupSpread: the full ones differ by less than that.
+	// groupGap: connections form two groups if the slowest of the full ones carries at least this
+	// many times what the fastest of the poor ones does. groupSpread: the full ones differ by less
+	// than this factor.
 	groupGap    = 2.0
 	groupSpread = 2.0
-	// losesMore: the poor ones lose so many times the share that the full ones do.
+	// losesMore: the poor ones lose at least this many times the share that the full ones lose.
 	losesMore = 5.0
 	// groupsFrom: among fewer connections there are no groups.
 	groupsFrom = 3
@@ -180,7 +181,7 @@ func (g *groups) differ() bool {
 	return true
 }
 
-// tell makes it the first thing about the elected finding that only some connections are poor.
+// tell puts first in the evidence of the elected finding that only some connections are poor.
 func (g *groups) tell(f *finding) {
 	at := len(f.evidence)
 	g.say(f)
@@ -207,6 +208,5 @@ func (f flow) wanting() bool {
 	return len(f.snd) > 2 && share(f.snd, func(o obs) bool { return o.c.NotSent > 0 }) >= wantsAlways
 }
 
-// wantsAlways is the share of the samples with data waiting of a sender that is never
-// left without.
+// wantsAlways: a sender that has data waiting in this share of the samples never runs out of it.
 const wantsAlways = 0.8

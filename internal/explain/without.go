@@ -6,9 +6,9 @@ import (
 	"linerate/internal/model"
 )
 
-// JudgeWithout is Judge by an engine that does not know the limiters named: none of
-// its detectors can name them. What it then says of a recording in which one of them
-// binds is what it says of a fault that nobody thought of.
+// JudgeWithout is Judge by an engine that does not know the limiters named: none of its detectors
+// can name them. Its verdict on a recording of one of them shows how it answers a fault that nobody
+// has thought of.
 func JudgeWithout(c Case, ids ...model.LimiterID) model.Verdict {
 	c.without = ids
 	return Judge(c)

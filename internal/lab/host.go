@@ -33,9 +33,9 @@ func (h *host) mac(iface string) net.HardwareAddr {
 	return topology.MAC(h.index, i)
 }
 
-// place gives every host a core: the receiver of the flow one that no other
-// has, the senders the rest, and the links the last of three or more, or the
-// senders' of two: never the receiver's, which a fault may keep busy.
+// place gives every host a core. The receiver of the flow gets one that no other host has, and the
+// senders share the rest. The links get the last of three or more cores or, of two, that of the
+// senders: never the receiver's, which a fault may keep busy.
 func (l *Lab) place(cpus []int) {
 	n := len(cpus)
 	if n == 1 {
@@ -144,7 +144,7 @@ func useful(tree kernel.Hierarchy, h topology.Host) bool {
 // capMemory bounds what a host's processes use, their page cache included: a
 // client cannot hold in memory what it reads.
 func (l *Lab) capMemory(tree kernel.Hierarchy, g kernel.Cgroup, h topology.Host) error {
-	// A kernel of its own has what it was given.
+	// A host with a kernel of its own was given its memory when it was started.
 	if h.Memory <= 0 || h.Kind != topology.Namespace || !slices.Contains(tree.Controllers, "memory") {
 		return nil
 	}
@@ -181,15 +181,14 @@ func (l *Lab) setUp(ctx context.Context, h *host) error {
 	return nil
 }
 
-// hostSysctls makes hosts alike on any machine: the kernel's own defaults for
-// the TCP buffers, which a child namespace would inherit from the machine as
-// it was tuned, and no memory of one run in the next.
+// hostSysctls makes hosts alike on any machine: they get the kernel's own defaults for the TCP
+// buffers, since a namespace inherits the machine's tuned ones, and keep nothing of one run for the
+// next.
 func hostSysctls(h topology.Host) map[string]string {
 	out := map[string]string{
 		"net.ipv4.tcp_no_metrics_save": "1",
-		// Each port answers for its own address only, as on a host with several
-		// in one network that is set up with care; the kernel's default is the
-		// fault arp-flux.
+		// Each port answers for its own address only, as on a carefully configured host with
+		// several ports in one network; the kernel's default is the fault arp-flux.
 		"net.ipv4.conf.all.arp_ignore":   "1",
 		"net.ipv4.conf.all.arp_announce": "2",
 		"net.ipv4.tcp_rmem":              defaultRmem,

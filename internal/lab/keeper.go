@@ -317,8 +317,7 @@ func (k *keeper) enter(host string) ([]string, error) {
 	return k.lab.Enter(host), nil
 }
 
-// reboot refuses where it would take a fault away that the lab's list then
-// still had.
+// reboot refuses if the reboot would remove a fault that the lab still lists.
 func (k *keeper) reboot(ctx context.Context, host string) error {
 	for _, f := range k.faults {
 		if f.host == host {
@@ -350,8 +349,8 @@ func (k *keeper) parseFault(args []string) (fault.Injection, error) {
 	return in, nil
 }
 
-// addFault puts a fault in. Of one and the same user's (by) there is one: to ask
-// again after a connection broke adds no second.
+// addFault injects a fault. One that the same study (by) has injected already is not injected
+// again: a request is repeated after a connection broke.
 func (k *keeper) addFault(ctx context.Context, by string, args []string) (Injected, error) {
 	for _, f := range k.faults {
 		if by != "" && f.By == by {
@@ -372,8 +371,8 @@ func (k *keeper) addFault(ctx context.Context, by string, args []string) (Inject
 	return f, nil
 }
 
-// removeFault takes a fault out. What was put in later and touches the same
-// thing goes first, or it would come back to life with what it had found.
+// removeFault removes a fault. Faults that were injected later and change the same thing are
+// removed first: their undo would restore the values that they found, and this fault with them.
 func (k *keeper) removeFault(ctx context.Context, number int) (Injected, error) {
 	for i, f := range k.faults {
 		if f.Number != number {

@@ -138,8 +138,7 @@ func (c *Client) Down(ctx context.Context) error {
 		if err := wire.Ask(conn, "down", struct{}{}, nil); err != nil {
 			return err
 		}
-		// The keeper ends when it has heard that we know, and the connection
-		// when the keeper does.
+		// The keeper ends when it has heard that we know; the connection ends with the keeper.
 		if u, ok := conn.(*net.UnixConn); ok {
 			if err := u.CloseWrite(); err != nil {
 				return err

@@ -73,7 +73,7 @@ func (l *Lab) portDev(e topology.End) string {
 	return fmt.Sprintf("port%d-%d", h.index, at)
 }
 
-// Size of a direct link's queue: some milliseconds at its rate.
+// Size of a direct link's queue: what it carries in some milliseconds at its rate.
 const directQueue = 8_000_000
 
 func (l *Lab) joinDirectly(ctx context.Context, link topology.Link) error {

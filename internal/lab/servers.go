@@ -28,8 +28,8 @@ type running struct {
 	kind string
 }
 
-// memoryDisk is what a host serves from that has no disk: it takes of the
-// machine's memory only what is written to it.
+// memoryDisk is what a host without a disk serves from: it takes only as much of the machine's
+// memory as is written to it.
 const (
 	memoryDisk     = "memory"
 	memoryDiskSize = 2 * unit.GiB
@@ -86,8 +86,8 @@ type mounted struct {
 	size unit.Bytes
 }
 
-// makeDisk makes a disk of the rate in the topology where this machine can, and says so
-// where it cannot.
+// makeDisk makes a disk with the rate in the topology if this machine can limit it, and says so if
+// it cannot.
 func (l *Lab) makeDisk(ctx context.Context, at serverHost, d topology.Disk) (string, error) {
 	spec := server.DiskSpec{Name: d.Name, Size: d.Size, Rate: d.Rate}
 	disk, err := server.MakeDisk(ctx, at, "/", spec)

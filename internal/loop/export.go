@@ -74,7 +74,7 @@ func FindExport(client, server *model.Facts, dir string, also ...netip.Addr) (e 
 			}
 			continue
 		}
-		// Of two that fit the deeper one, and the later where one hides another.
+		// If two fit, the deeper one is taken; if one is mounted over the other, the later one.
 		if rest, ok := below(path.Clean(dir), served); ok && len(served) >= len(deepest) {
 			e.Mount, e.Dir, e.Path, deepest = m, path.Join(m.Point, rest), path.Clean(dir), served
 		} else if _, ok := below(served, e.Path); ok && e.Mount.Point == "" {
@@ -142,8 +142,8 @@ func mountOf(shares []model.Share, m model.Mount, served string) (model.Share, s
 	return model.Share{}, "", false
 }
 
-// belowShare is below where the case of an SMB share's name does not matter (MS-SMB2,
-// 3.3.5.7), but that of what lies in it may.
+// belowShare is below for SMB, where the case of a share's name does not matter (MS-SMB2, 3.3.5.7),
+// while the case of names within it may.
 func belowShare(p, dir, protocol string) (string, bool) {
 	if protocol == "smb" {
 		p, dir = foldShare(p), foldShare(dir)

@@ -112,8 +112,8 @@ func (l *Live) settle(key [2]int, p *watch.Path, j watch.Judgement) watch.Judgem
 	return j
 }
 
-// compare takes what slow samples say. That the path carries another rate than when it was judged is
-// seen in them, too: a verdict on how it began, say, tells nothing of it.
+// compare takes what slow samples say. They also show that the path carries another rate than when
+// it was judged; a verdict on how the transfer began, for instance, says nothing about that.
 func (g *glance) compare(j watch.Judgement) {
 	if g.after == nil {
 		g.after = &j.Named

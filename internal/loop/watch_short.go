@@ -8,9 +8,9 @@ import (
 	"linerate/internal/model"
 )
 
-// shortOnes looks once more where no connection lasts long enough to be watched: the
-// host's counters may show that many come and go. They are of the host, whoever its
-// peers are. nothing is returned where they show none.
+// shortOnes looks once more if no connection lasts long enough to be watched: the host's counters
+// may show that many come and go. They count all of the host's connections, to whatever peer. It
+// returns nothing if they show none.
 func (w *Watch) shortOnes(ctx context.Context, rec *Record, nothing *IdleError) error {
 	if nothing.Ended || w.Target.PID > 0 || len(w.Target.Peers) == 0 {
 		return nothing

@@ -19,9 +19,9 @@ type NoRouteError struct{ To netip.Addr }
 // Error implements error.
 func (e *NoRouteError) Error() string { return fmt.Sprintf("no route to %s", e.To) }
 
-// Path chooses the addresses that carry the data from the first host to the
-// second: via where it is not empty, else the lab's, else what the second's
-// name resolves to; and the first's on the same network, which off Linux its system names.
+// Path chooses the addresses that carry the data from the first host to the second. The second's is
+// via if that is not empty, else the lab's, else what its name resolves to. The first's is the one
+// on the same network; on systems other than Linux, the one that the system names.
 func Path(ctx context.Context, via string, names []host.Name, agents []*host.Client) (from, to netip.Addr, err error) {
 	if to, err = Receiver(ctx, via, names[1], agents[1]); err != nil {
 		return from, to, err

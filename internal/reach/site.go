@@ -235,8 +235,7 @@ func (m *member) find(name string) int {
 	return slices.IndexFunc(m.hosts, func(h desk.Status) bool { return h.Name == name })
 }
 
-// join asks the site's desk for its hosts, and where that was not done yet for a place at its
-// brokers.
+// join asks the site's desk for its hosts and, the first time, for a place at its brokers.
 func (d Dialler) join(ctx context.Context, dir string, m *member) error {
 	c, err := desk.Connect(ctx, dir)
 	if err != nil {

@@ -83,8 +83,8 @@ func (g *Group) add(host string, f CheckFinding) {
 	}
 }
 
-// worse orders groups: by severity, then those that bound throughput by how much, then by how
-// many hosts have it.
+// worse orders groups: by severity; then those that bound throughput, the lowest bound first; then
+// by how many hosts have it.
 func worse(a, b Group) int {
 	rank := func(g Group) int { return slices.Index(rules.Severities(), g.Severity) }
 	bound := func(g Group) float64 {

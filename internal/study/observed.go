@@ -15,14 +15,14 @@ const (
 )
 
 const (
-	// blockTimes is how many times longer than the memory a block is: the means of neighbours
-	// then have a correlation of about 1/80 (first-order memory), and a stretch of which the
-	// memory is seen too short, because it is itself too short, seldom has enough blocks.
+	// blockTimes is how many times longer than the memory a block is. The means of neighbouring
+	// blocks then have a correlation of about 1/80 (first-order memory). A stretch that is too
+	// short to show its whole memory seldom has enough blocks.
 	blockTimes = 20
 	leastPairs = 8
 	mostPairs  = 12
-	// observedAlpha is asked of the test so that Alpha holds: that the memory is estimated from
-	// the same slots costs something, which simulated stretches show.
+	// observedAlpha is the error rate asked of the test so that Alpha holds: that the memory is
+	// estimated from the same slots raises the rate, as simulated stretches show.
 	observedAlpha = 0.02
 )
 

@@ -27,15 +27,14 @@ type Switched struct {
 	Why       string     // there is no interval
 }
 
-// ObserveSwitched compares stretches in pairs, of which each is one value, however long it is:
-// what neighbouring records have in common, a whole day has, too, so that more records of the
-// same day tell nothing more. Pairs that overlap in time are one value together: if all of B lies
-// after all of A, there was one change, and the path may have become another by itself. Fewer
-// than 8 values give no interval. The order of all is that of time; more values than MaxPairs
-// are put together, neighbour with neighbour.
-//
-// Without a difference a pair is as likely to favour either side; the test assumes that. Nobody
-// drew the order by lot, so that whatever changes along with it looks like an effect.
+// ObserveSwitched compares stretches in pairs. Each pair is one value, however long it is: what
+// neighbouring records have in common, a whole day has in common too, so more records of the same
+// day tell nothing more. Pairs that overlap in time are one value together: if all of B lies after
+// all of A, there was only one change, and the path may have changed by itself. Fewer than 8 values
+// give no interval. The values are in the order of time; if they are more than MaxPairs, neighbours
+// are put together. Without a difference a pair is as likely to favour either side; the test
+// assumes that. Nobody drew the order by lot, so whatever changes along with the thing looks like
+// its effect.
 func ObserveSwitched(all []Beside) Switched {
 	s := Switched{P: 1}
 	all = slices.Clone(all)

@@ -6,9 +6,9 @@ import (
 	"linerate/internal/stat"
 )
 
-// Least is how many values of each state Worse wants: of ten and ten from one distribution the
-// median of the second exceeds the first's by more than its range less than once in 100, be its
-// tail as long as that of the square of an exponential.
+// Least is how many values of each state Worse wants. Of ten and ten from one distribution, the
+// median of the second exceeds the first's by more than its range less than once in 100 times, even
+// if the tail is as long as that of the square of an exponential.
 const Least = 10
 
 // Spread is some values of one quantity, all of one state.

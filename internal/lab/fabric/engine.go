@@ -139,8 +139,8 @@ func (e *engine) earliest() (best *line, due time.Duration) {
 	return best, due
 }
 
-// move forwards what is due and returns the time until the next one is. What
-// is due after now waits until what arrived meanwhile has been taken in.
+// move forwards what is due and returns the time until the next frame is. Frames that become due
+// while it works wait until those that arrived meanwhile have been taken in.
 func (e *engine) move(now time.Duration) (time.Duration, error) {
 	for range movesPerTurn {
 		l, due := e.earliest()

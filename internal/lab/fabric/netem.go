@@ -81,8 +81,8 @@ func netemShape(dev string, s topology.Shape) (kernel.Netem, *kernel.TokenBucket
 	if s.Rate <= 0 {
 		return n, nil
 	}
-	// Where timers are coarse (HZ=100 without high resolution) a tbf lets go
-	// two ticks' worth at once, which a queue of one BDP would drop.
+	// With coarse timers (HZ=100 without high resolution) a tbf sends two ticks' worth at once,
+	// which a queue of one BDP would drop.
 	slack := unit.Bytes(float64(s.Rate) / 8 * 0.020)
 	return n, &kernel.TokenBucket{Dev: dev, Parent: kernel.NetemParent, Rate: TokenRate(s.Rate, s.MTU), Burst: TokenBurst(s.Rate), Limit: s.Queue + slack}
 }

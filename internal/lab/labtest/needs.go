@@ -104,8 +104,9 @@ func Short(name string) string {
 	return fmt.Sprintf("long: %s runs with %s=1", name, LongSwitch)
 }
 
-// OneGoroutine skips a test in which one goroutine works, where the race detector watches: it
-// makes it up to twenty times slower and has nothing to find. Without it the test runs.
+// OneGoroutine skips, under the race detector, a test in which only one goroutine works: the
+// detector makes it up to twenty times slower and has nothing to find there. The test runs without
+// the detector.
 func OneGoroutine(t testing.TB) {
 	t.Helper()
 	if Raced {
@@ -113,8 +114,8 @@ func OneGoroutine(t testing.TB) {
 	}
 }
 
-// MemoryDir is a directory in memory, where there is such a one, that goes with the test: for what
-// writes through to the disk again and again and is not tested for that.
+// MemoryDir is a directory in memory, if there is one, that is removed with the test. It is for
+// tests that write to the disk again and again but are not about the disk.
 func MemoryDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "linerate-test-*")
@@ -129,8 +130,8 @@ func MemoryDir(t testing.TB) string {
 	return dir
 }
 
-// Every is the step from one case to the next of those that differ in what they return and not in
-// which goroutines meet: 1, and n where the race detector watches.
+// Every is the step from one case to the next, for cases that differ in what they return and not in
+// which goroutines meet: 1, or n under the race detector.
 func Every(n int) int {
 	if Raced {
 		return n

@@ -54,7 +54,7 @@ func asNobody(home string, argv ...string) ([]byte, error) {
 		return nil, err
 	}
 	defer out.Close() // read by its name
-	// Of two values of one variable a process takes the first.
+	// If a variable is set twice, a process gets the first value.
 	env := append([]string{"HOME=" + home, "TMPDIR=" + home}, os.Environ()...)
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: home, Env: env,
 		Files: []*os.File{nil, out, out}, Sys: &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}})

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// mostBusy is the share of the cores' time that other work may take: with more, what a lab
-// measures is of that too.
+// mostBusy is the largest share of the cores' time that other work may take; beyond that, a lab
+// measures the other work too.
 const mostBusy = 0.25
 
 // Tries runs one until it fails nothing, at most n times; the test fails when every try has
@@ -48,7 +48,7 @@ func Tries(t *testing.T, n int, one func(t testing.TB)) {
 	}
 }
 
-// busyFor is the share of the cores' time that programs take in the time to come; 0 where the
+// busyFor watches for d and returns the share of the cores' time that programs took; 0 if the
 // system does not tell.
 func busyFor(d time.Duration) float64 {
 	before, err := os.ReadFile("/proc/stat")
@@ -63,8 +63,8 @@ func busyFor(d time.Duration) float64 {
 	return busyBetween(string(before), string(after))
 }
 
-// busyBetween compares the first lines of /proc/stat (proc_stat(5)): of the times there the fourth
-// and the fifth are idle.
+// busyBetween compares the first lines of two readings of /proc/stat (proc_stat(5)): the fourth and
+// the fifth of the times are idle.
 func busyBetween(before, after string) float64 {
 	all, idle := 0.0, 0.0
 	was, is := strings.Fields(before), strings.Fields(after)

@@ -30,7 +30,7 @@ func (x *Experiment) tooWarm(ctx context.Context, m *work) (string, error) {
 func heat(host string, before, after model.Thermal) (why []string) {
 	times, of := int64(0), ""
 	for _, name := range slices.Sorted(maps.Keys(after.Throttled)) {
-		// A counter that was not there before, or fell, is of a CPU that came up anew.
+		// A counter that is new, or that fell, belongs to a CPU that came online again.
 		was, ok := before.Throttled[name]
 		if d := after.Throttled[name] - was; ok && d > times {
 			times, of = d, name

@@ -122,8 +122,8 @@ func looked(s *model.Study, c model.StudyComparison) bool {
 	return false
 }
 
-// distrust takes back what was said of two effects with equal names that are
-// not of the same thing.
+// distrust takes back what was said of two effects that have the same name but are not of the same
+// thing.
 func (e *Effect) distrust(a, b *model.Study) {
 	why := ""
 	switch {

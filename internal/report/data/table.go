@@ -160,9 +160,9 @@ func cell(v reflect.Value) string {
 	return text(v.String())
 }
 
-// text keeps a text from being taken for a formula by a spreadsheet, which runs
-// what begins with one of these: it gets an apostrophe, as in the programs
-// themselves. What could steer the terminal that shows it is a space. Names of hosts and settings never begin so.
+// text keeps a spreadsheet from taking a text for a formula, which it would run: a text that begins
+// like one gets an apostrophe, as in spreadsheet programs themselves. Characters that could steer a
+// terminal become spaces. Names of hosts and settings never begin like a formula.
 func text(s string) string {
 	s = document.Plain(s)
 	if begin := strings.TrimLeft(s, " "); begin != "" && strings.ContainsRune("=+-@", rune(begin[0])) {

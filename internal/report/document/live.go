@@ -35,8 +35,9 @@ type Foot struct {
 
 // OpenLive takes the terminal that a stream is. It fails where the keys of that cannot be had.
 func OpenLive(out *os.File, color bool) (*Live, error) {
-	// A description of its own: what tcell sets on that is not left to the shell. The way through /proc
-	// leads to another terminal than the process's own, too, and to that of a session without one (su -c).
+	// The terminal is opened again, for an open file description of its own: what tcell sets on
+	// that is not left to the shell. The way through /proc also leads to a terminal other than the
+	// process's own, and to that of a session without one (su -c).
 	tty, err := tcell.NewDevTtyFromDev(fmt.Sprintf("/proc/self/fd/%d", out.Fd()))
 	if err != nil {
 		tty, err = tcell.NewDevTty()
@@ -47,11 +48,11 @@ func OpenLive(out *os.File, color bool) (*Live, error) {
 	return LiveOn(tty, color)
 }
 
-// LiveOn draws on a terminal. It asks that nothing: the answer would take a round trip, or come when
-// somebody else reads.
+// LiveOn draws on a terminal. It sends the terminal no query: the answer would take a round trip,
+// or arrive when another program reads.
 func LiveOn(tty tcell.Tty, color bool) (*Live, error) {
-	// What linerate prints is UTF-8 in any locale, here too. And tcell 3.6.0, where it checks what is
-	// typed, waits without end for the rest of what is no UTF-8.
+	// linerate prints UTF-8 in any locale, so it does here too. If tcell 3.6.0 checks what is
+	// typed, it waits for ever for the rest of bytes that are not UTF-8.
 	tcell.SetEncodingFallback(tcell.EncodingFallbackUTF8)
 	for _, name := range []string{"UTF-8", "UTF8", "US-ASCII", "ASCII", "ISO646"} {
 		tcell.RegisterEncoding(name, encoding.Nop)

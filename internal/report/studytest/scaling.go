@@ -114,8 +114,7 @@ func Windows() Example {
 	return Example{r, samples("lab:cern", 40*time.Millisecond), nil}
 }
 
-// window makes the runs of one combination, and of the levels on their own the
-// comparisons.
+// window makes the runs of one combination and, for levels on their own, the comparisons.
 func (m *maker) window(n int, b, first unit.Bytes) {
 	levels := map[string]string{}
 	if n > 1 {

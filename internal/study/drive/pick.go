@@ -57,9 +57,9 @@ func (d *Drive) pick(left time.Duration) *comparison {
 	return d.nearest(open, holm)
 }
 
-// useful is after how many blocks the first look is that can show an effect, once
-// p is corrected for all that was declared: 8 blocks cannot give a p below 0.0078.
-// Fewer blocks can decide only that there is no effect.
+// useful is the number of blocks at the first look that can show an effect, once p is corrected for
+// all that was declared: 8 blocks cannot give a p below 0.0078. Fewer blocks can only decide that
+// there is no effect.
 func (d *Drive) useful() int {
 	declared := 0
 	for _, e := range d.found {

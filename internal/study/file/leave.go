@@ -7,10 +7,10 @@ import (
 	"linerate/internal/model"
 )
 
-// LeaveOut takes levels out of the study whose every value is in force already, as read
-// of the hosts, notes them in File.LeftOut, and returns which: a template sets what most
-// hosts have otherwise, and where a host has it there is nothing to compare. Where no
-// level would be left it takes none out, and Problems refuses the study.
+// LeaveOut takes those levels out of the study whose every value is in force already, as read from
+// the hosts, notes them in File.LeftOut, and returns them. A template sets what most hosts have set
+// otherwise; where a host has it already there is nothing to compare. If no level would be left it
+// takes none out, and Problems refuses the study.
 func (c *Checker) LeaveOut() []model.StudyPlanProblem {
 	var out []model.StudyPlanProblem
 	var factors, left []model.StudyFactor

@@ -36,6 +36,9 @@ const (
 	ListFaults                      // see which faults there are
 	ListenElsewhere                 // take another address or port
 	Secure                          // give a certificate, its key and a token, or serve the loopback
+	ListFormats                     // see which formats of video there are
+	NameDirectory                   // name the directory of the files
+	MapPath                         // say what stands for a path that this host does not have: path
 	NameWatched                     // name what to watch
 	PlanInstead                     // make the plan and apply it
 	StartDesk                       // start the desk of the site

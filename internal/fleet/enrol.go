@@ -112,7 +112,7 @@ func (c Credential) ask(ctx context.Context, token string, k *Keys, msg []byte, 
 	if _, err := nc.ChanSubscribe(at+".answer", answers); err != nil {
 		return Credential{}, fmt.Errorf("listen for site %s: %w", c.Site, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, enrolTime, fmt.Errorf("site %s did not answer within %s: is linerate serve running there?", c.Site, enrolTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, enrolTime, fmt.Errorf("site %s did not answer within %s: does its desk run there?", c.Site, enrolTime))
 	defer cancel()
 	again := time.NewTicker(enrolAgain)
 	defer again.Stop()

@@ -238,7 +238,7 @@ func ParseToken(text string) (Credential, error) {
 	text = strings.TrimSpace(text)
 	code, ok := strings.CutPrefix(text, tokenPrefix)
 	if !ok || len(text) > maxToken {
-		return Credential{}, fmt.Errorf("read token: it does not begin with %s: want one line as linerate agent token prints it", tokenPrefix)
+		return Credential{}, fmt.Errorf("read token: it does not begin with %s: want the one line that a token is", tokenPrefix)
 	}
 	b, err := base64.RawURLEncoding.DecodeString(code)
 	if err != nil {

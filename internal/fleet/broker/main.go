@@ -41,7 +41,7 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) error {
 
 func first(lines *bufio.Scanner) (*Broker, error) {
 	if !lines.Scan() {
-		return nil, errors.New("read task: there is none; linerate serve --nats embedded starts this program")
+		return nil, errors.New("read task: there is none; linerate starts this program where it keeps a site")
 	}
 	var t fleet.BrokerTask
 	if err := json.Unmarshal(lines.Bytes(), &t); err != nil {

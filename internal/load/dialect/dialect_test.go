@@ -179,7 +179,7 @@ func TestVdbenchRefusesByNameAndLine(t *testing.T) {
 		"\n\nhd=two,clients=2":          "line 3: hd=two: clients=2 is not supported",
 		"sd=sd1,lun=/x,hitarea=1m":      "line 1: sd=sd1: hitarea=1m: it is not supported",
 		"sd=sd1,size=1m":                "line 1: sd=sd1 has no lun=",
-		`sd=sd1,lun=\\.\PhysicalDrive7`: `line 1: sd=sd1: lun=\\.\PhysicalDrive7 is no path of this host: say what stands for it with --map`,
+		`sd=sd1,lun=\\.\PhysicalDrive7`: `line 1: sd=sd1: lun=\\.\PhysicalDrive7 is no path of this host`,
 		"sd=sd1,lun=/x,size=1q":         `"1q" is no size`,
 		"sd=sd1,lun=/x,threads=0":       `"0" is no number from 1`,
 		"sd=sd1,lun=/x,":                "line 1: the definition has no end",

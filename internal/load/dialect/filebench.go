@@ -338,7 +338,7 @@ func (f *filebench) uses() ([]fbUse, error) {
 		size := of.size
 		if size == 0 && !t.flow.read {
 			if size = grown; len(f.notes) < maxTargets {
-				f.notes = append(f.notes, fmt.Sprintf("%s begins empty and grows in filebench: here it is %v, written from its beginning again when it is full, unless --size says otherwise", t.flow.file, size))
+				f.notes = append(f.notes, fmt.Sprintf("%s begins empty and grows in filebench: here it is %v, written from its beginning again when it is full, unless another size is asked for", t.flow.file, size))
 			}
 		}
 		if size < t.flow.size {

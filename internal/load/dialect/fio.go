@@ -70,7 +70,7 @@ type FioJobs struct {
 // A filename= that begins with / is a target that exists; others, and jobs without one, are
 // files below a directory that the caller makes.
 //
-// Errors are *Error.
+// Errors are *Error, some with a step behind it.
 func Fio(text string, o FioOptions) (FioJobs, error) {
 	if len(text) > maxText {
 		return FioJobs{}, wrong(0, "the file is larger than %d bytes", maxText)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"linerate/internal/failure"
 	"linerate/internal/load/shape"
 	"linerate/internal/unit"
 )
@@ -43,12 +44,12 @@ func (f *fioFile) place(out *FioJobs, o FioOptions) error {
 			continue
 		}
 		if out.Dir != "" && out.Dir != s.dir {
-			return wrong(s.line, "[%s] has directory=%s and another job has %s: all files of a row of runs are made below one directory (--dir)", s.name, s.dir, out.Dir)
+			return failure.Advise(wrong(s.line, "[%s] has directory=%s and another job has %s: all files of a row of runs are made below one directory", s.name, s.dir, out.Dir), failure.NameDirectory)
 		}
 		out.Dir = s.dir
 	}
 	if out.Make = exist == 0; !out.Make && exist < len(f.jobs) {
-		return wrong(0, "some jobs have a filename= that begins with /, which exists, and others have files that are to be made: run them apart, or make all with --dir")
+		return failure.Advise(wrong(0, "some jobs have a filename= that begins with /, which exists, and others have files that are to be made: run them apart, or make all below one directory"), failure.NameDirectory)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/load/shape"
 	"linerate/internal/unit"
 )
@@ -73,7 +74,7 @@ type VdbenchRuns struct {
 // Vdbench translates a parameter file: each rate, and each value of a for… list,
 // of each rd is a job. Workloads of one rd become one mix, drawn by chance.
 //
-// Errors are *Error.
+// Errors are *Error, some with a step behind it.
 func Vdbench(text string, o VdbenchOptions) (VdbenchRuns, error) {
 	all, err := definitions(text)
 	if err != nil {
@@ -136,7 +137,7 @@ func (v *vdbench) sd(d definition) error {
 	case s.target.Path == "":
 		return wrong(d.line, "sd=%s has no lun=", d.name)
 	case strings.HasPrefix(s.target.Path, `\\`):
-		return wrong(d.line, "sd=%s: lun=%s is no path of this host: say what stands for it with --map %s=PATH", d.name, s.target.Path, s.target.Path)
+		return failure.Advise(wrong(d.line, "sd=%s: lun=%s is no path of this host", d.name, s.target.Path), failure.MapPath, s.target.Path)
 	}
 	v.sds[d.name] = s
 	if v.order.sds = append(v.order.sds, d.name); len(v.order.sds) > maxTargets {

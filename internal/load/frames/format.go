@@ -3,6 +3,7 @@ package frames
 import (
 	"fmt"
 
+	"linerate/internal/failure"
 	"linerate/internal/unit"
 )
 
@@ -77,5 +78,5 @@ func Find(name string) (Format, error) {
 			return f, nil
 		}
 	}
-	return Format{}, fmt.Errorf("find format %q: want RESOLUTION-PIXELS as uhd-yuv10; see linerate load frames --list", name)
+	return Format{}, failure.Advise(fmt.Errorf("find format %q: want RESOLUTION-PIXELS as uhd-yuv10", name), failure.ListFormats)
 }

@@ -183,7 +183,7 @@ func (x *Experiment) drive(ctx context.Context) (ended string, err error) {
 		}
 		x.say("run %d does not count: %s", run.N, run.Why)
 		if inARow >= maxInARow {
-			return "", fmt.Errorf("make run %d: %d runs in a row do not count, the last because %s: see to that, then linerate study resume %s goes on", run.N, inARow, run.Why, x.ID)
+			return "", fmt.Errorf("make run %d: %d runs in a row do not count, the last because %s: see to that", run.N, inARow, run.Why)
 		}
 	}
 }

@@ -333,7 +333,7 @@ func (x *Experiment) answering(ctx context.Context, h *Host) error {
 	}
 	x.say("%s does not answer (%v): reaching it again", h.Name, err)
 	_ = h.agent.Close() // it has ended, or is killed here
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(x.patience, redialTime), fmt.Errorf("reach %s again: no answer: what was changed there it undoes by itself, or linerate study resume %s does", h.Name, x.ID))
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(x.patience, redialTime), fmt.Errorf("reach %s again: no answer: what was changed there it undoes by itself, or the study does when it is resumed", h.Name))
 	defer cancel()
 	for {
 		a, err := h.Dial(ctx)

@@ -87,7 +87,7 @@ func (m *mountView) unexplainedBy(elected model.Verdict) model.Verdict {
 	if !claimsNothing(elected.Limiter) {
 		elected.Confidence = min(elected.Confidence, contradictedCap)
 		elected.Contradictions = append(elected.Contradictions, model.Contradiction{Sign: model.CallsIdle,
-			What: fmt.Sprintf("%.1f %s %s are under way on average, and how they fare does not follow from %s", m.inflight, m.op, m.kind.calls, elected.Limiter)})
+			What: fmt.Sprintf("%.1f %s %s are under way on average, and %s does not explain the time that they take", m.inflight, m.op, m.kind.calls, elected.Limiter)})
 	}
 	return elected
 }

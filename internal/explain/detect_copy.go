@@ -54,10 +54,10 @@ func (c *copyView) sayStages(v *model.Verdict) {
 
 func (c *copyView) stageEvidence(f *finding) {
 	if c.local {
-		f.say(c.from.Host, "copy_reading_share", c.reading, "ratio", c.n, "%s of what was in flight was in reading and hashing, %s in writing and making durable", pct(c.reading), pct(c.held))
+		f.say(c.from.Host, "copy_reading_share", c.reading, "ratio", c.n, "of the blocks in flight, %s were being read and hashed, %s written and made durable", pct(c.reading), pct(c.held))
 		return
 	}
-	f.say(c.from.Host, "copy_sending_share", c.sending, "ratio", c.n, "the streams were in sends %s of the time, the readers busy %s", pct(c.sending), pct(c.reading))
+	f.say(c.from.Host, "copy_sending_share", c.sending, "ratio", c.n, "the streams spent %s of the time in send calls, and the readers were busy %s", pct(c.sending), pct(c.reading))
 	f.say(c.to.Host, "copy_held_share", c.held, "ratio", c.n, "what had arrived waited for a writer %s of the time, the writers were busy %s, %s went into making files durable", pct(c.held), pct(c.writing), pct(c.durable))
 }
 
@@ -141,7 +141,7 @@ func (c *copyView) storage(id model.LimiterID, e *End, h stageHost, share float6
 	if c.mean < copyFiles {
 		f.id = model.SmallFiles
 		f.say(e.Host, "copy_mean_file", c.mean, "bytes", c.n, "%.0f files a second of %s each keep the %s end busy", c.files, size(c.mean), does)
-		f.advice = "the work of each file outweighs its data: pack them (tar) where they need not stay files, or use a file system that makes files faster"
+		f.advice = "the work of each file outweighs its data: pack them (tar) where they need not stay files, or use a file system that creates files faster"
 	}
 	c.stageEvidence(f)
 	if f.id != model.SmallFiles && len(f.evidence) > 1 && id == model.TargetStorage {

@@ -439,7 +439,7 @@ func seeNothing(s *scene) *finding {
 		lossy := s.snd.retrans > lossFloor && s.outrunsLoss()
 		if v := s.snd; lossy {
 			f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, s.sentResponse()), "ratio", v.n,
-				"segments are lost, but losses that random would allow no more than %s: they are not what holds the rate", bits(s.sentResponse()))
+				"segments are lost, but so many random losses would allow no more than %s: they are not what limits the rate", bits(s.sentResponse()))
 		}
 		f.pathEvidence(s)
 		if s.snd.cwndGrowth > 1.05 {

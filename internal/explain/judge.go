@@ -113,7 +113,7 @@ const fullCap = 0.3
 // fullPath turns link-rate into "undetermined" where the line rate is not known: a
 // full path may be healthy, or its slowest hop may be too slow.
 func fullPath(v *model.Verdict) {
-	f := finding{alts: []model.Alternative{{Limiter: model.LinkRate, Probe: fmt.Sprintf("state what the slowest link between the two is to carry (--line-rate 10Gbit): at %s of payload nothing is wrong if that is it, and a hop is slow if it is more", v.Measured)}}}
+	f := finding{alts: []model.Alternative{{Limiter: model.LinkRate, Probe: fmt.Sprintf("state what the slowest link between the two should carry (--line-rate 10Gbit): if that is %s of payload, nothing is wrong; if it is more, a hop is slow", v.Measured)}}}
 	f.say("", "path_full", float64(v.Measured), "bit/s", 0, "the path is full at %s, and whether it should carry more is not known", v.Measured)
 	if len(v.Evidence) > 0 {
 		f.evidence[0].N = v.Evidence[0].N
@@ -155,7 +155,7 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 		v.Notes = append(v.Notes, "the hypervisor takes "+pct(s.stolenShare())+" of the time of the core in use: measure again when the machine under this virtual one is quieter")
 	}
 	if streams > 1 && agree < 1 {
-		v.Notes = append(v.Notes, "connections differ: "+pct(agree)+" of what is missing is theirs that this limiter holds")
+		v.Notes = append(v.Notes, "connections differ: "+pct(agree)+" of what is missing belongs to those that this limiter holds back")
 	}
 	return v
 }

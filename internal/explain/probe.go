@@ -126,7 +126,7 @@ func (p Paced) after(v model.Verdict, c Case) model.Verdict {
 	case !(moved >= 0.8*asked) || !(expect >= expectLosses/2):
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe reached only %s of %s and settles nothing", bits(moved), bits(asked)))
 	case from >= lossesStay && together >= burstLeast && sent >= burstLeast:
-		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: losses stay, some %.0f at a time, but the host sends up to %.0f segments at once even when it paces, and a queue that is shorter drops of those too", together, sent))
+		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: losses stay, some %.0f at a time, but the host sends up to %.0f segments at once even when it paces, and a shorter queue drops some of those too", together, sent))
 	case from >= lossesStay:
 		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses stay (%.0f where %.0f were to be expected): bursts do not cause them", bits(asked), lost, expect)
 		v = settle(v, model.PathLoss, model.PathQueue, e.evidence, settles(v, settled))

@@ -55,7 +55,7 @@ func (p Ports) after(v model.Verdict, c Case) model.Verdict {
 	case n == 0:
 		v.Notes = append(v.Notes, "the probe with other ports was not seen, and settles nothing")
 	case poor > 0:
-		e.say("", "poor_connections_again", float64(poor), "connections", len(c.Sender.Samples), "%d of %d new connections, from other ports, fare worse again: it lasts, and the ports decide which connections it meets", poor, n)
+		e.say("", "poor_connections_again", float64(poor), "connections", len(c.Sender.Samples), "%d of %d new connections, from other ports, are worse off again: the fault lasts, and the ports decide which connections it hits", poor, n)
 		v.Evidence = append(slices.Clone(v.Evidence), e.evidence...)
 	case again.Limiter == v.Limiter:
 		v.Notes = append(v.Notes, fmt.Sprintf("of %d new connections, from other ports, all fare alike (%s together): no sign of a bundle with one bad member", n, again.Measured))

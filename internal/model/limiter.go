@@ -106,7 +106,7 @@ func Limiters() []Limiter {
 			[]Sign{SegmentsLost, CongestionFull, RateFitsLoss}, []Sign{QueueStands, NoSACK, NeedlessResent, LargeFail, NothingToSend, WindowFull, DataUnread, BufferFull, Paced, WriterShort, ReaderShort, MemoryShort, OthersTraffic}},
 		{SourceStorage, AtSender, "a copy's readers are busy most of the time while its streams wait for blocks", "a source that is read faster", []LimiterID{ApplicationSource, SmallFiles}, FixOperator, nil, nil},
 		{TargetStorage, AtReceiver, "what arrived of a copy waits to be written, or most of the time goes into making files durable", "a target that is written faster", []LimiterID{ApplicationSink, ReceiverWindow, SmallFiles}, FixOperator, nil, nil},
-		{SmallFiles, AtApplication, "an end of a copy is busy most of the time with files so small that opening, naming and describing them takes longer than their data", "fewer, larger files, or a file system that makes files faster", []LimiterID{SourceStorage, TargetStorage}, FixOperator, nil, nil},
+		{SmallFiles, AtApplication, "an end of a copy is busy most of the time with files so small that opening, naming and describing them takes longer than their data", "fewer, larger files, or a file system that creates files faster", []LimiterID{SourceStorage, TargetStorage}, FixOperator, nil, nil},
 		{Undetermined, Nowhere, "the evidence names no limiter", "", nil, FixNone, nil, nil},
 		{None, Nowhere, "goodput ≥ 0.9 of the ceiling", "nothing to remove", nil, FixNone, nil, nil},
 	}

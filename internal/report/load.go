@@ -136,7 +136,7 @@ func (c loadCourse) lines() document.Figure {
 				word = "rise"
 			}
 			l.Turns = append(l.Turns, chart.Turn{X: float64(ch.At), Label: fmt.Sprintf("%s at %d s", word, ch.At)})
-			median = fmt.Sprintf("%.4g %s, then %.4g %s from %d s on: two levels, and no mean is either", ch.Before/c.scale, c.unit, ch.Behind/c.scale, c.unit, ch.At)
+			median = fmt.Sprintf("%.4g %s, then %.4g %s from %d s on: two levels, which no mean describes", ch.Before/c.scale, c.unit, ch.Behind/c.scale, c.unit, ch.At)
 			l.Desc += "; " + median
 		}
 		f.Legend = append(f.Legend, legend(class, s.Name, median))

@@ -77,7 +77,7 @@ func (w *paperWriter) besides(steps bool) (b struct{ id, label, caption, note st
 	case steps:
 		b.id, b.label, b.caption, b.note = "steps", "State before", "the state before each step of the baseline", "of the state before = 100%"
 	case w.crossed():
-		b.note = "of the cases that have the same factor as the baseline has it = 100%"
+		b.note = "of the cases in which the same factor is at its baseline level = 100%"
 	case w.paperProtocol():
 		b.note = "of the baseline, measured once = 100%"
 	default:

@@ -78,7 +78,7 @@ func items(p Profile, sets []Set, s Subject) []item {
 		out = append(out, item{line: l, at: at, err: err})
 	}
 	for _, x := range sets {
-		it := item{typed: true, line: Line{Setting: x.Setting, Value: x.Value, Reason: "typed with --set", Source: "you"}}
+		it := item{typed: true, line: Line{Setting: x.Setting, Value: x.Value, Reason: "typed", Source: "you"}}
 		it.line.rule, it.err = parseTemplate(x.Value)
 		switch {
 		case it.err != nil:
@@ -195,7 +195,7 @@ func (m maker) applies(l Line, at target, env values) string {
 			return ""
 		}
 	}
-	return "not needed: linerate check finds no " + l.Finding + " here"
+	return "not needed: nothing here has the finding " + l.Finding
 }
 
 // isIn tells whether a rule's observation is about the device: findings begin with a device's

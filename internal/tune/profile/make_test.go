@@ -174,7 +174,7 @@ func TestValueRules(t *testing.T) {
 		"a condition not known":  {Line{Setting: "linux.link.mtu", AtLeast: "9000", When: "peer_mtu >= 9000", Reason: "r"}, "1500", nil, "", "larger frames need every hop and both ends"},
 		"a condition that holds": {Line{Setting: "linux.link.mtu", AtLeast: "9000", When: "peer_mtu >= 9000", Reason: "r"}, "1500", func(s *Subject) { s.Path.PeerMTU = 9000 }, "9000", "r"},
 		"an MTU never falls":     {Line{Setting: "linux.link.mtu", AtLeast: "9000", Reason: "r"}, "9216", nil, "", "already 9"},
-		"a finding that is not":  {Line{Setting: "linux.ethtool.ring", AtLeast: "rx={min(2 * now, rx_max)}", Finding: "ring-overrun", Reason: "r"}, "rx=512", nil, "", "linerate check finds no ring-overrun here"},
+		"a finding that is not":  {Line{Setting: "linux.ethtool.ring", AtLeast: "rx={min(2 * now, rx_max)}", Finding: "ring-overrun", Reason: "r"}, "rx=512", nil, "", "nothing here has the finding ring-overrun"},
 		"a mount option is advice": {Line{Setting: "linux.mount.nfs.nconnect", AtLeast: "4", Reason: "r"}, "default", func(s *Subject) {
 			s.Facts.Mounts = []model.Mount{{Point: "/mnt/nas", Type: "nfs4"}}
 		}, "", "unmount /mnt/nas, add nconnect=4 to its options"},

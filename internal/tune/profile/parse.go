@@ -136,7 +136,7 @@ func (r *reader) finding(m conf.Table, l Line) {
 		return
 	}
 	if !slices.Contains(r.findings, l.Finding) {
-		r.Problem(m.Where("finding"), "%s: linerate check has no rule %q; near it are %s", l.Setting, l.Finding, strings.Join(conf.Closest(l.Finding, r.findings, 3), ", "))
+		r.Problem(m.Where("finding"), "%s: there is no rule %q; near it are %s", l.Setting, l.Finding, strings.Join(conf.Closest(l.Finding, r.findings, 3), ", "))
 	}
 }
 
@@ -171,6 +171,6 @@ func (r *reader) rejected(n conf.Node) Rejected {
 			return x
 		}
 	}
-	r.Problem(n.Line, "%s: the guide %q does not advise %q; linerate guide show %s lists what it does", x.Setting, x.Guide, x.Value, x.Guide)
+	r.Problem(n.Line, "%s: the guide %q does not advise %q", x.Setting, x.Guide, x.Value)
 	return x
 }

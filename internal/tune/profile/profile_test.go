@@ -126,7 +126,7 @@ func TestParseTellsTheLine(t *testing.T) {
 		{"title: Mine", "title: {a: b}", "mine.yaml:3: title: want a single value"},
 	} {
 		text := strings.Replace(good, c.old, c.to, 1)
-		want := strings.Replace(c.want, "linterate", "linerate check has no rule \"ring-overun\"; near it are ring-overrun", 1)
+		want := strings.Replace(c.want, "linterate", "there is no rule \"ring-overun\"; near it are ring-overrun", 1)
 		_, err := parse("mine.yaml", []byte(text), book())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s → %s: %v, want %s", c.old, c.to, err, want)

@@ -27,8 +27,8 @@ type Options struct {
 	// Journal is how many bytes may be written that the journal does not know; 0: 256 MiB. It is
 	// written after a quarter of them, or a second.
 	Journal int64
-	// At hears of the points at which a test kills: "open", "write", "fdatasync", "append",
-	// "rename", "dirsync". nil: nobody listens.
+	// At hears of the points at which a test kills or waits: "open", "write", "fdatasync", "append",
+	// "prove" (a block is read again), "rename", "dirsync". nil: nobody listens.
 	At func(point string)
 }
 

@@ -3,8 +3,9 @@ package place
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
@@ -17,12 +18,12 @@ func (f *file) prove() error {
 	}
 	f.proving.Lock()
 	defer f.proving.Unlock()
-	f.proveAll(f.unproven(false))
+	f.proveAll(f.unproven(false), never)
 	return f.refuted
 }
 
-// provedAtOnce is how many blocks are read again before it is looked whether the file was given up.
-const provedAtOnce = 16
+// provers read blocks of a file again at once: one is hashed while others are on their way from the disk.
+const provers = 4
 
 // proveAhead reads blocks that are durable again, beside the writing of others; f.syncing is held, and
 // the file is open.
@@ -32,12 +33,7 @@ func (f *file) proveAhead() {
 	}
 	go func() {
 		defer f.proving.Unlock()
-		for some := range slices.Chunk(f.unproven(true), provedAtOnce) {
-			if f.shut.Load() {
-				return
-			}
-			f.proveAll(some)
-		}
+		f.proveAll(f.unproven(true), f.shut.Load)
 	}()
 }
 
@@ -54,27 +50,30 @@ func (f *file) unproven(durable bool) (list []written) {
 	return list
 }
 
-// proveAll reads blocks again, unless one before was not as written; f.proving is held.
-func (f *file) proveAll(list []written) {
+// proveAll reads blocks again until stop, unless one before was not as written; f.proving is held.
+func (f *file) proveAll(list []written, stop func() bool) {
 	if f.refuted == nil {
-		f.refuted = f.readBack(list)
-	}
-	if f.refuted != nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, w := range list {
-		if now := f.blocks[w.index]; now.hash == w.hash && (now.durable || !w.durable) { // not written once more
-			now.proven = true
-			f.blocks[w.index] = now
-		}
+		f.refuted = f.readBack(list, stop, f.proven)
 	}
 }
 
+// proven notes that a block was read again and is as it was written.
+func (f *file) proven(w written) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := f.blocks[w.index]; now.hash == w.hash && (now.durable || !w.durable) { // not written once more
+		now.proven = true
+		f.blocks[w.index] = now
+	}
+}
+
+// never stops nothing.
+func never() bool { return false }
+
 // readBack reads blocks of a durable file from its target, not from this host's cache, and
-// compares them: with O_DIRECT where the file system has it, else after dropping the cache.
-func (f *file) readBack(blocks []written) error {
+// compares them until stop: with O_DIRECT where the file system has it, else after dropping the cache.
+// It calls good for each that is as it was written, from several goroutines.
+func (f *file) readBack(blocks []written, stop func() bool, good func(written)) error {
 	dir, name := f.d.fd, f.temp
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -90,22 +89,39 @@ func (f *file) readBack(blocks []written) error {
 	} else {
 		defer unix.Close(direct)
 	}
-	if len(blocks) == 0 {
-		return nil
+	var g errgroup.Group
+	var taken atomic.Int64
+	var failed atomic.Bool
+	for range min(provers, len(blocks)) {
+		g.Go(func() error {
+			buf, err := unix.Mmap(-1, 0, move.BlockSize+sector, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+			if err != nil {
+				return fmt.Errorf("read again: %w", err)
+			}
+			defer func() { _ = unix.Munmap(buf) }()   // nothing else uses it
+			_ = unix.Madvise(buf, unix.MADV_HUGEPAGE) // fewer to pin at each read; a system without them has small ones
+			for i := taken.Add(1) - 1; i < int64(len(blocks)) && !failed.Load() && !stop(); i = taken.Add(1) - 1 {
+				if err := f.readOne(fd, direct, buf, blocks[i]); err == nil {
+					good(blocks[i])
+				} else if failed.CompareAndSwap(false, true) { // one place of a disk counts once
+					return f.p.sinkError(err)
+				}
+			}
+			return nil
+		})
 	}
-	buf, err := unix.Mmap(-1, 0, move.BlockSize+sector, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	return g.Wait()
+}
+
+// readOne reads a block again and compares it.
+func (f *file) readOne(fd, direct int, buf []byte, w written) error {
+	f.p.at("prove")
+	data, err := readExtents(fd, direct, buf, f.extents(w.index, w.extents))
 	if err != nil {
-		return fmt.Errorf("read again: %w", err)
+		return fmt.Errorf("read again at %d: %w", w.index*move.BlockSize, err)
 	}
-	defer func() { _ = unix.Munmap(buf) }() // nothing else uses it
-	for _, w := range blocks {
-		data, err := readExtents(fd, direct, buf, f.extents(w.index, w.extents))
-		if err != nil {
-			return fmt.Errorf("read again at %d: %w", w.index*move.BlockSize, f.p.sinkError(err))
-		}
-		if move.Sum(f.p.o.Verify, f.extents(w.index, w.extents), data) != w.hash {
-			return fmt.Errorf("block %d at %d: the target holds something else than was written", w.index, w.index*move.BlockSize)
-		}
+	if move.Sum(f.p.o.Verify, f.extents(w.index, w.extents), data) != w.hash {
+		return fmt.Errorf("block %d at %d: the target holds something else than was written", w.index, w.index*move.BlockSize)
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"linerate/internal/move"
 )
@@ -64,6 +66,38 @@ func TestBlocksAreReadAgainBesideTheWritingOfOthers(t *testing.T) {
 	}
 	if left := len(f.unproven(false)); left > 0 {
 		t.Errorf("%d blocks were not read again", left)
+	}
+}
+
+// A block is on its way from the disk while another is compared: where one is held up, the next is begun.
+func TestSeveralBlocksAreReadAgainAtOnce(t *testing.T) {
+	var begun atomic.Int64
+	second := make(chan struct{})
+	var last atomic.Bool // the file is whole
+	f, root := proving(t, func(_, point string) {
+		if point != "prove" || !last.Load() {
+			return
+		}
+		if begun.Add(1) == 2 {
+			close(second)
+		}
+		select {
+		case <-second:
+		case <-time.After(30 * time.Second):
+			t.Error("one block is read again at a time")
+		}
+	})
+	f.proving.Lock()
+	f.mu.Lock()
+	for i, w := range f.blocks {
+		w.proven = false
+		f.blocks[i] = w
+	}
+	f.mu.Unlock()
+	f.proving.Unlock()
+	last.Store(true)
+	if err := f.Commit(t.Context(), root); err != nil {
+		t.Fatal(err)
 	}
 }
 

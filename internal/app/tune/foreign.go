@@ -203,7 +203,7 @@ func (d *drafted) keep(ctx context.Context, doc *Proposal) error {
 }
 
 // plainName are the names of devices that any script may hold.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]{0,60}$`)
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._/-]{0,90}$`)
 
 // stepName is the setting and its device in the words of --set, which a script may hold.
 func stepName(c model.Change) string {

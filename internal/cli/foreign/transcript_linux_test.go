@@ -28,7 +28,7 @@ func TestFourSystemsAreReadAndOneIsChanged(t *testing.T) {
 	hasAll(t, h.ran(t, 0, "check", "admin@winfiler", "macmini", "omnios", "nas-isilon"), "Windows 10.0.20348, 16 CPUs", "macOS 24.1.0", "illumos 5.11", "v9.5.0.0, 16 CPUs")
 
 	profile := []string{"winfiler", "--profile", "iscsi-initiator"}
-	hasAll(t, h.ran(t, 0, append([]string{"tune", "plan"}, profile...)...), "2 changes", "windows.adapter.rss@SAN1 0 → 1", "windows.adapter.lso@SAN1 0 → 1", "the adapter restarts")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "plan"}, profile...)...), "2 changes", "windows.adapter.rss@Ethernet 2 0 → 1", "windows.adapter.lso@Ethernet 2 0 → 1", "the adapter restarts")
 	dir := t.TempDir()
 	code, text, errs := h.run(t, append([]string{"tune", "script"}, profile...)...)
 	if code != 0 || !strings.Contains(text, "'*RSS'") || !strings.Contains(text, "'*LsoV2IPv4'") {
@@ -38,7 +38,7 @@ func TestFourSystemsAreReadAndOneIsChanged(t *testing.T) {
 	hasAll(t, h.ran(t, 0, append([]string{"tune", "apply"}, profile...)...), "0 → 1", "applied: yes")
 	filerHas(t, state, how, "1")
 	hasAll(t, h.ran(t, 3, append([]string{"tune", "script"}, profile...)...), "there is nothing to change on winfiler")
-	hasAll(t, h.ran(t, 0, "tune", "undo", "winfiler"), "windows.adapter.rss@SAN1: 1 -> 0 again", "windows.adapter.lso@SAN1: 1 -> 0 again")
+	hasAll(t, h.ran(t, 0, "tune", "undo", "winfiler"), "windows.adapter.rss@Ethernet 2: 1 -> 0 again", "windows.adapter.lso@Ethernet 2: 1 -> 0 again")
 	filerHas(t, state, how, "0")
 
 	// By hand, each file by itself.

@@ -67,6 +67,13 @@ func TestTuneChangesAWindowsHostOverSSH(t *testing.T) {
 	has(run(0, "check", "winfiler"), "SAN1 10 Gbit/s MTU 9000")
 	has(run(0, "tune", "undo", "winfiler"), "windows.adapter.jumbo@SAN1: 9014 -> 1514 again", "windows.tcp.delayed_ack@SAN1: 1 -> absent again", "windows.adapter.receive_buffers@guid:")
 	has(run(1, "tune", "apply", "winfiler", "--set", "windows.adapter.jumbo@SAN1=9000"), "takes only 1514, 4088, 9014")
+	server := []string{"winfiler", "--set", "windows.binding.protocols@SAN1/ms_server=off", "--set", "windows.binding.protocols@SAN 2 (Büro)/ms_tcpip6=off"}
+	has(run(0, append([]string{"tune", "plan"}, server...)...), "windows.binding.protocols@SAN1/ms_server on → off", "TRADES who reaches whom over the adapter", "there is no SMB over the adapter")
+	has(run(0, append([]string{"tune", "apply"}, server...)...), "applied: yes")
+	has(run(0, "guide", "audit", "winfiler"), "stale windows.binding.protocols = without ms_server")
+	has(run(0, "tune", "undo", "winfiler"), "windows.binding.protocols@SAN1/ms_server: off -> on again", "windows.binding.protocols@guid:")
+	has(run(2, "tune", "plan", "winfiler", "--set", "windows.binding.protocols@SAN1/ms_tcpip=off"), "name an adapter and one of its protocols")
+	has(run(2, "tune", "plan", "winfiler", "--set", "windows.binding.protocols@SAN9/ms_server=off"), "there is no interface SAN9")
 	_, out, errs := h.run(t, "tune", "plan", "winfiler", "--set", "windows.tcp.chimney=enabled")
 	has(strings.Join(strings.Fields(out+errs), " "), "no longer has it")
 }

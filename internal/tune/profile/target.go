@@ -216,6 +216,13 @@ func (s Subject) named(setting, name string) ([]target, error) {
 	if i >= 0 {
 		return []target{{id: s.Facts.NICs[i].Device, name: s.Facts.NICs[i].Name}}, nil
 	}
+	if at := strings.LastIndex(name, "/"); at > 0 && setting == "windows.binding.protocols" { // of an adapter
+		of, err := s.named("windows.adapter.", name[:at])
+		if err != nil {
+			return nil, err
+		}
+		return []target{{id: of[0].id + name[at:], name: of[0].name + name[at:]}}, nil
+	}
 	if hasPrefix(setting, "linux.block.") {
 		for _, d := range s.Facts.Disks {
 			if name == d.Name || name == blockTarget+d.Name {

@@ -143,7 +143,7 @@ func reframed(t *testing.T, answer []byte, name, text string) []byte {
 }
 
 // targets are one of each form that a setting may be of.
-var targets = []string{"", "signing_required", "if:igb0", "if:ix0", "if:en0", "guid:11111111-2222-3333-4444-00000000000b", "InternetCustom", "client", "server", "zfs:tank/media", "600144F0C73A8B0000005A1B2C3D0001", "/ifs/data", "groupnet0.subnet0", "groupnet0.subnet0.pool0"}
+var targets = []string{"", "signing_required", "if:igb0", "if:ix0", "if:en0", "guid:11111111-2222-3333-4444-00000000000b", "guid:11111111-2222-3333-4444-00000000000b/ms_server", "InternetCustom", "client", "server", "zfs:tank/media", "600144F0C73A8B0000005A1B2C3D0001", "/ifs/data", "groupnet0.subnet0", "groupnet0.subnet0.pool0"}
 
 // changeable is whether a kind changes a setting, and why not.
 func changeable(k Kind, setting string) (ok bool, why string) {

@@ -106,7 +106,7 @@ var ErrValue = errors.New("not a value that a script may hold")
 // milliseconds to compile, at the start of each process of linerate.
 const (
 	valueSigns = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:=+/-"
-	nameSigns  = valueSigns + "@"
+	nameSigns  = valueSigns + "@ " // adapters of Windows are called "Ethernet 2"
 )
 
 var planPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)

@@ -49,16 +49,78 @@ function Test-Up {
     try { return [int](Find-Adapter $Guid).CimInstanceProperties['InterfaceOperationalStatus'].Value -eq 1 } catch { return $false }
 }
 
+# Wait-Up: a change restarts the adapter. Until it is there again nothing can be read back.
+function Wait-Up {
+    param([string]$Guid, [bool]$Was)
+    $tries = 0
+    while ($Was -and ($tries -lt 60) -and -not (Test-Up $Guid)) {
+        $tries = $tries + 1
+        Start-Sleep -Milliseconds 500
+    }
+}
+
 function Write-Keyword {
     param([string]$Guid, [string]$Keyword, [string]$Value)
     $was = Test-Up $Guid
     Set-NetAdapterAdvancedProperty -InputObject (Find-Keyword $Guid $Keyword) -RegistryValue $Value | Out-Null
-    # The adapter restarts: until it is there again nothing can be read back.
-    $tries = 0
-    while ($was -and ($tries -lt 60) -and -not (Test-Up $Guid)) {
-        $tries = $tries + 1
-        Start-Sleep -Milliseconds 500
+    Wait-Up $Guid $was
+}
+
+# Find-Bindings are the protocols of an adapter.
+function Find-Bindings {
+    param([string]$Guid)
+    $name = [string](Find-Adapter $Guid).CimInstanceProperties['Name'].Value
+    foreach ($one in @(Get-NetAdapterBinding)) {
+        if ($one.CimInstanceProperties['Name'].Value -ceq $name) { $one }
     }
+}
+
+# Get-Bound is the state of one protocol: "on", "off", or an error where it is not given.
+function Get-Bound {
+    param($One)
+    $on = $One.CimInstanceProperties['Enabled'].Value
+    if ($null -eq $on) { throw 'whether the protocol is on is not given' }
+    if ($on) { return 'on' }
+    return 'off'
+}
+
+function Find-Binding {
+    param([string]$Guid, [string]$Component)
+    foreach ($one in @(Find-Bindings $Guid)) {
+        if ([string]$one.CimInstanceProperties['ComponentID'].Value -eq $Component) { return $one }
+    }
+    throw "the adapter has no $Component (Get-NetAdapterBinding lists what it has)"
+}
+
+function Read-Binding {
+    param([string]$Guid, [string]$Component)
+    Get-Bound (Find-Binding $Guid $Component)
+}
+
+# Get-Others are the states of an adapter's other protocols, as one text.
+function Get-Others {
+    param([string]$Guid, [string]$Component)
+    $all = ''
+    foreach ($one in @(Find-Bindings $Guid)) {
+        $id = [string]$one.CimInstanceProperties['ComponentID'].Value
+        if ($id -ne $Component) { $all = "$all $id=$(Get-Bound $one)" }
+    }
+    return $all
+}
+
+# Write-Binding. Windows may switch others with one: a plan does not keep that, and what it puts back has no say.
+function Write-Binding {
+    param([string]$Guid, [string]$Component, [string]$Value, [bool]$PutsBack)
+    $others = Get-Others $Guid $Component
+    $was = Test-Up $Guid
+    if ($Value -eq 'on') {
+        Enable-NetAdapterBinding -InputObject (Find-Binding $Guid $Component) | Out-Null
+    } else {
+        Disable-NetAdapterBinding -InputObject (Find-Binding $Guid $Component) | Out-Null
+    }
+    Wait-Up $Guid $was
+    $now = Get-Others $Guid $Component
+    if ((-not $PutsBack) -and ($now -cne $others)) { throw "Windows switched other protocols of the adapter with it: they were$others, and are$now (Get-NetAdapterBinding shows all)" }
 }
 
 # Test-Carries: the adapter has the address of this very ssh session, which its restart would end.

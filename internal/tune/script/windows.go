@@ -50,6 +50,8 @@ func (Windows) Mechanism(setting, target string) (Mechanism, error) {
 		return Mechanism{}, fmt.Errorf("%s: which adapter is meant is not known: name it, --set %[1]s@NAME=VALUE", setting)
 	case setting == "windows.mpio.policy" && target == "":
 		return Mechanism{Read: "Read-Mpio", Write: "Set-MSDSMGlobalDefaultLoadBalancePolicy -Policy $value"}, nil
+	case setting == bindings:
+		return binding(target)
 	case byHand(setting) != nil:
 		return Mechanism{}, byHand(setting)
 	case setting == "windows.tcp.autotuning" && templateTarget.MatchString(target):
@@ -73,14 +75,30 @@ func removed(setting string) error {
 // byHand says why a setting of the guide is not one of a plan.
 func byHand(setting string) error {
 	why := map[string]string{
-		"windows.adapter.isoe":      "the vendor's own program sets it",
-		"windows.adapter.mtu":       "the adapter is a storage controller then, which the vendor's own program sets",
-		"windows.binding.protocols": "it was never shown to change throughput, and without some of them there is no SMB; by hand: Disable-NetAdapterBinding",
+		"windows.adapter.isoe": "the vendor's own program sets it",
+		"windows.adapter.mtu":  "the adapter is a storage controller then, which the vendor's own program sets",
 	}[setting]
 	if why == "" {
 		return nil
 	}
 	return fmt.Errorf("linerate does not set %s: %s", setting, why)
+}
+
+// bindings is a protocol of an adapter, on or off.
+const bindings = "windows.binding.protocols"
+
+// bindingTarget is an adapter and one of the protocols that stand by themselves. Without ms_tcpip an adapter has no
+// IPv4, so that nobody would reach it to undo that; with those of teams and switches Windows changes others.
+var bindingTarget = regexp.MustCompile(`^guid:([0-9a-f-]{36})/(ms_msclient|ms_server|ms_tcpip6|ms_lltdio|ms_rspndr|ms_lldp|ms_pacer)$`)
+
+func binding(target string) (Mechanism, error) {
+	m := bindingTarget.FindStringSubmatch(target)
+	if m == nil {
+		return Mechanism{}, fmt.Errorf("%s: name an adapter and one of its protocols, as --set %[1]s@SAN1/ms_lltdio=off; linerate switches ms_msclient, ms_server, ms_tcpip6, ms_lltdio, ms_rspndr, ms_lldp and ms_pacer", bindings)
+	}
+	guid := "{" + strings.ToUpper(m[1]) + "}"
+	at := quotePS(guid) + " " + quotePS(m[2])
+	return Mechanism{Adapter: guid, Read: "Read-Binding " + at, Write: "Write-Binding " + at + " $value ($value -ne $step.To)", Test: "''"}, nil
 }
 
 func template(name, property, value string) Mechanism {
@@ -133,6 +151,11 @@ func (Windows) Canonical(setting, target, value string) (string, error) {
 			}
 		}
 		return "", fmt.Errorf("%s: %q: want %s: %w", setting, value, strings.Join(windows.Policies(), ", "), setter.ErrValue)
+	case setting == bindings:
+		if low != "on" && low != "off" {
+			return "", fmt.Errorf("%s: %q: want on or off: %w", setting, value, setter.ErrValue)
+		}
+		return low, nil
 	case setting == "windows.tcp.autotuning":
 		if !slices.Contains(windows.Levels(), low) {
 			return "", fmt.Errorf("%s: %q: want %s: %w", setting, value, strings.Join(windows.Levels(), ", "), setter.ErrValue)

@@ -151,3 +151,19 @@ func TestTheLanguageOfWindowsChangesNoPlan(t *testing.T) {
 		}
 	}
 }
+
+// Windows may switch other protocols with one. A plan does not keep that; and one without which nobody would reach
+// the adapter, or that a team or a switch has, is not switched at all.
+func TestAProtocolThatTakesOthersAlongIsPutBack(t *testing.T) {
+	r := newWindowsRig(t)
+	out, code := r.run("also:ms_pacer", "apply")
+	if code != Refused || !strings.Contains(out, "Windows switched other protocols of the adapter with it") || !strings.Contains(out, "what this plan changed is put back") {
+		t.Errorf("%d: %s", code, out)
+	}
+	r.has(before)
+	for _, target := range []string{"", "guid:11111111-2222-3333-4444-00000000000a", "guid:11111111-2222-3333-4444-00000000000a/ms_tcpip", "guid:11111111-2222-3333-4444-00000000000a/ms_implat", "SAN1/ms_server"} {
+		if _, err := (Windows{}).Mechanism(bindings, target); err == nil || !strings.Contains(err.Error(), "name an adapter and one of its protocols") {
+			t.Errorf("%q: %v", target, err)
+		}
+	}
+}

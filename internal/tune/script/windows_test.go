@@ -27,6 +27,7 @@ func wanted() []struct{ setting, target, from, to string } {
 		{"windows.tcp.autotuning", "InternetCustom", "normal", "restricted"},
 		{"windows.smb.multichannel", "client", "true", "false"},
 		{"windows.smb.credits", "server", "8192", "16384"},
+		{"windows.binding.protocols", card + "/ms_server", "on", "off"},
 	}
 }
 
@@ -164,8 +165,8 @@ func (r *windowsRig) read(all []Mechanism) (values []model.Fact[string]) {
 }
 
 const (
-	before = "1514 512 absent 1 normal true 8192"
-	after  = "9014 4096 1 absent restricted false 16384"
+	before = "1514 512 absent 1 normal true 8192 on"
+	after  = "9014 4096 1 absent restricted false 16384 off"
 )
 
 func (r *windowsRig) has(want string) {
@@ -178,7 +179,7 @@ func (r *windowsRig) has(want string) {
 func TestAPlanForWindowsIsAppliedConfirmedAndUndone(t *testing.T) {
 	r := newWindowsRig(t)
 	r.has(before)
-	if out := r.want(0, "status"); !strings.Contains(out, "0 of 7 changes are open") {
+	if out := r.want(0, "status"); !strings.Contains(out, "0 of 8 changes are open") {
 		t.Error(out)
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, "c", "programdata")); err == nil {
@@ -194,7 +195,7 @@ func TestAPlanForWindowsIsAppliedConfirmedAndUndone(t *testing.T) {
 		t.Errorf("tasks %v", tasks)
 	}
 	r.want(0, "apply") // twice is once
-	if out := r.want(0, "status"); !strings.Contains(out, "7 of 7 changes are open") || !strings.Contains(out, "waits to be confirmed: "+plan) {
+	if out := r.want(0, "status"); !strings.Contains(out, "8 of 8 changes are open") || !strings.Contains(out, "waits to be confirmed: "+plan) {
 		t.Error(out)
 	}
 	r.want(0, "confirm")
@@ -288,7 +289,7 @@ func TestUndoOnWindowsMakesASecondPass(t *testing.T) {
 
 // windowsSettings are those that a plan can change.
 func windowsSettings() []string {
-	out := []string{"windows.mpio.policy", "windows.registry.TcpNoDelay", "windows.smb.credits", "windows.smb.multichannel", "windows.smb.throttling", "windows.tcp.autotuning", "windows.tcp.delayed_ack"}
+	out := []string{bindings, "windows.mpio.policy", "windows.registry.TcpNoDelay", "windows.smb.credits", "windows.smb.multichannel", "windows.smb.throttling", "windows.tcp.autotuning", "windows.tcp.delayed_ack"}
 	for id := range windows.Keywords() {
 		out = append(out, id)
 	}
@@ -300,12 +301,12 @@ func windowsSettings() []string {
 func TestEachSettingOfWindowsIsUndone(t *testing.T) {
 	for _, setting := range windowsSettings() {
 		done := false
-		for _, target := range []string{"guid:11111111-2222-3333-4444-00000000000a", "guid:11111111-2222-3333-4444-00000000000b", "InternetCustom", "client", "server", ""} {
+		for _, target := range []string{"guid:11111111-2222-3333-4444-00000000000a", "guid:11111111-2222-3333-4444-00000000000b", "InternetCustom", "client", "server", "", "guid:11111111-2222-3333-4444-00000000000a/ms_pacer"} {
 			m, err := Windows{}.Mechanism(setting, target)
 			if err != nil || done {
 				continue
 			}
-			for _, to := range []string{"0", "1", "2", "3", "4", "8", "128", "256", "1024", "4088", "9014", "true", "false", "restricted", "rr"} {
+			for _, to := range []string{"0", "1", "2", "3", "4", "8", "128", "256", "1024", "4088", "9014", "true", "false", "restricted", "rr", "off"} {
 				if to, err = (Windows{}).Canonical(setting, target, to); err == nil && !done {
 					done = undoneAlone(t, setting, m, to)
 				}
@@ -411,7 +412,7 @@ func TestWhatSomebodyElseChangedOnWindowsIsLeftAlone(t *testing.T) {
 	if out := r.want(4, "undo"); !strings.Contains(out, "ours 16384, theirs 2048, original 8192") {
 		t.Error(out)
 	}
-	r.has("1514 512 absent 1 normal true 2048")
+	r.has("1514 512 absent 1 normal true 2048 on")
 	r.want(0, "undo", "--force")
 	r.has(before)
 }

@@ -37,6 +37,7 @@ type data struct {
 	MPIO      string
 	Secured   map[string]bool
 	Tasks     map[string]string // what a task runs, by its name
+	Unbound   map[string]bool   // "ADAPTER|COMPONENT"
 }
 
 const interfaces = `HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters\Interfaces\`
@@ -77,7 +78,7 @@ func fresh() data {
 			"client": {"EnableMultiChannel": true, "ConnectionCountPerRssNetworkInterface": int64(4), "EnableBandwidthThrottling": true, "EnableLargeMtu": true, "RequireSecuritySignature": false, "EnableSecuritySignature": true},
 			"server": {"EnableMultiChannel": true, "Smb2CreditsMin": int64(512), "Smb2CreditsMax": int64(8192), "RequireSecuritySignature": false, "EncryptData": false},
 		},
-		Secured: map[string]bool{}, Tasks: map[string]string{},
+		Secured: map[string]bool{}, Tasks: map[string]string{}, Unbound: map[string]bool{},
 	}
 }
 

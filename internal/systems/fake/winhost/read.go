@@ -160,7 +160,7 @@ func smbConnections() (out []any) {
 func (h *Host) bindings() (out []any) {
 	for _, a := range h.data.Adapters {
 		for _, c := range []string{"ms_implat", "ms_msclient", "ms_pacer", "ms_server", "ms_tcpip", "ms_tcpip6"} {
-			out = append(out, cim("MSFT_NetAdapterBindingSettingData", "Name", a.Name, "ComponentID", c, "DisplayName", h.in("Protokoll "+c, "Protocol "+c), "Enabled", c != "ms_implat" && !h.told("unbound", c)))
+			out = append(out, cim("MSFT_NetAdapterBindingSettingData", "Name", a.Name, "ComponentID", c, "DisplayName", h.in("Protokoll "+c, "Protocol "+c), "Enabled", c != "ms_implat" && !h.told("unbound", c) && !h.data.Unbound[a.Name+"|"+c]))
 		}
 	}
 	return out

@@ -17,6 +17,7 @@ func unlike(d *data) {
 // tampered is a host with one adapter, from which old advice took RSS and large send offload.
 func tampered(d *data) {
 	d.Adapters = d.Adapters[:1]
+	d.Adapters[0].Name = "Ethernet 2" // as Windows itself calls one
 	for _, name := range []string{"*RSS", "*LsoV2IPv4"} {
 		k := d.Adapters[0].Keywords[name]
 		k.Value = "0"

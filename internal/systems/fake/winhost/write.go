@@ -53,6 +53,8 @@ func (h *Host) writers() map[string]powershell.Cmdlet {
 		all[strings.ToLower(name)] = h.writer(strings.ToLower(name), strings.Fields(params), strings.Fields(switches), do)
 	}
 	add("Set-NetAdapterAdvancedProperty", "InputObject RegistryValue NoRestart", "NoRestart", h.setKeyword)
+	add("Enable-NetAdapterBinding", "InputObject", "", func(a map[string]any) error { return h.bind(a, true) })
+	add("Disable-NetAdapterBinding", "InputObject", "", func(a map[string]any) error { return h.bind(a, false) })
 	add("Set-NetTCPSetting", "SettingName AutoTuningLevelLocal DelayedAckFrequency", "", h.setTemplate)
 	add("Set-ItemProperty", "LiteralPath Name Value Type", "", h.setRegistry)
 	add("Remove-ItemProperty", "LiteralPath Name", "", h.removeRegistry)
@@ -147,13 +149,33 @@ func (h *Host) RunTask(task string) (int, string, error) {
 	return code, out.String(), err
 }
 
-func (h *Host) setKeyword(a map[string]any) error {
+// inputObject gives the properties of the object that a cmdlet was given.
+func inputObject(a map[string]any) (func(name string) string, error) {
 	of, ok := a["inputobject"].(*powershell.Thing)
 	if !ok {
-		return powershell.Errorf("no InputObject")
+		return nil, powershell.Errorf("no InputObject")
 	}
 	raw, _ := of.Get("CimInstanceProperties")
-	get := func(name string) string { v, _ := raw.(*powershell.Thing).Get(name); return powershell.Text(v) }
+	return func(name string) string { v, _ := raw.(*powershell.Thing).Get(name); return powershell.Text(v) }, nil
+}
+
+// bind switches one protocol of an adapter; with "also:COMPONENT" another one goes with it.
+func (h *Host) bind(a map[string]any, on bool) error {
+	get, err := inputObject(a)
+	if err != nil {
+		return err
+	}
+	for _, c := range []string{get("ComponentID"), h.setting("also", get("ComponentID"))} {
+		h.data.Unbound[get("Name")+"|"+c] = !on
+	}
+	return nil
+}
+
+func (h *Host) setKeyword(a map[string]any) error {
+	get, err := inputObject(a)
+	if err != nil {
+		return err
+	}
 	card := h.adapter(func(x adapter) bool { return x.Name == get("Name") })
 	if card == nil {
 		return none("kein solcher Adapter")

@@ -102,7 +102,8 @@ func printSite(env *environment, doc tune.SitePlan, err error) error {
 func sitePage(doc tune.SitePlan) document.Document {
 	d := document.Document{Headline: fmt.Sprintf("--site %s: %s", doc.Site, unit.Count(len(doc.Hosts), "host"))}
 	for _, g := range doc.Groups {
-		title := unit.Count(len(g.Hosts), "host") + ": " + countOf(len(g.Example.Plan), "change", "changes")
+		so, all := judged(g.Example.Refused)
+		title := unit.Count(len(g.Hosts), "host") + ": " + countOf(len(g.Example.Plan), so, all, "change", "changes")
 		if len(g.Example.Plan) == 0 {
 			d.Add(title, document.Block{Text: someHosts(g.Hosts)})
 			d.Sections = append(d.Sections, refusedSections(g.Example.Refused)...)

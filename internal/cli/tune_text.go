@@ -3,13 +3,12 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"linerate/internal/app/tune"
-
 	"linerate/internal/report/document"
+	"linerate/internal/unit"
 )
 
 // tunePage is the head of a panel or plan: what it is for.
@@ -24,13 +23,14 @@ func tunePage(host, profile, chosen string, path tune.Path) document.Document {
 // page is a plan for people.
 func (p planDocument) page() document.Document {
 	d := tunePage(p.Host, p.Profile, p.Chosen, p.Path)
-	changes := document.Section{Title: countOf(len(p.Plan), "change", "changes")}
+	so, all := judged(p.Refused)
+	changes := document.Section{Title: countOf(len(p.Plan), so, all, "change", "changes")}
 	for _, l := range p.Plan {
 		changes.Blocks = append(changes.Blocks, document.Block{Card: lineCard(l, p.Host, p.unguarded)})
 	}
 	if len(p.Plan) == 0 {
 		changes = document.Paragraph(changes.Title)
-		if p.Profile != "" && !slices.ContainsFunc(p.Refused, func(r tune.Refusal) bool { return !r.Paper }) {
+		if p.Profile != "" && all == 0 {
 			changes = document.Paragraph("No changes: " + noLines(p.Profile))
 		}
 	}
@@ -75,14 +75,30 @@ func noLines(profile string) string {
 	return "the profile " + profile + " has nothing for this host's system, so nothing was judged: name what you want with --set (docs/systems.md lists what can be set)"
 }
 
-func countOf(n int, one, many string) string {
-	switch n {
-	case 0:
-		return "No " + many + ": what runs is what this path needs, as far as it is known"
-	case 1:
-		return "1 " + one
+// judged is how many settings are as recommended, of all that the host has.
+func judged(list []tune.Refusal) (so, all int) {
+	for _, r := range list {
+		if r.So {
+			so++
+		}
+		if !r.Paper {
+			all++
+		}
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return so, all
+}
+
+// countOf words n changes, of all settings of which so many are as recommended.
+func countOf(n, so, all int, one, many string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case n > 1:
+		return fmt.Sprintf("%d %s", n, many)
+	case so < all:
+		return fmt.Sprintf("No %s: %d of %s as recommended; why the others are not changed is said with each", many, so, unit.Count(all, "setting")+map[bool]string{true: " is", false: " are"}[so == 1])
+	}
+	return "No " + many + ": what runs is what this path needs, as far as it is known"
 }
 
 // lineCard names the host of a line only where it is not the plan's.
@@ -181,9 +197,12 @@ func (p panelDocument) page() document.Document {
 	if p.Mine != "" {
 		t.Head = append(t.Head, document.Column{Name: "Mine"})
 	}
-	changes := 0
+	changes, so := 0, 0
 	for _, r := range p.Settings {
 		mark, why := "  ", r.Reason
+		if r.Recommended != "" && r.Recommended == r.Current {
+			so++
+		}
 		if r.Change {
 			mark, why = "* ", why+" ["+r.Source+"]"
 			changes++
@@ -197,7 +216,7 @@ func (p panelDocument) page() document.Document {
 		row := document.Cells(mark+tune.ShortName(r.Setting, r.Device), cmp.Or(r.Current, "not read"), same(r.Default), same(r.Recommended), same(r.Mine))
 		t.Rows, t.Below = append(t.Rows, row[:len(t.Head)]), append(t.Below, why)
 	}
-	footer := countOf(changes, "change is recommended (*)", "changes are recommended (*)")
+	footer := countOf(changes, so, len(p.Settings), "change is recommended (*)", "changes are recommended (*)")
 	if len(p.Settings) == 0 && p.Profile != "" {
 		footer = "Nothing is recommended: " + noLines(p.Profile)
 	}

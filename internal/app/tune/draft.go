@@ -79,6 +79,11 @@ func draft(ctx context.Context, e app.Env, o Request, p app.Progress) (d *drafte
 		return d, err
 	}
 	d.validate()
+	if d.foreign != nil {
+		if err = d.refuse(ctx); err != nil {
+			return d, err
+		}
+	}
 	if err = d.offPath(); err != nil {
 		return d, err
 	}

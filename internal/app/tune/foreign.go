@@ -81,11 +81,7 @@ func (f *foreign) read(ctx context.Context, asks []profile.Ask) (map[profile.Ask
 	if len(of) == 0 {
 		return now, nil
 	}
-	answer, err := f.ask(ctx, f.kind.System().Reading(commands))
-	if err != nil {
-		return nil, err
-	}
-	frames, err := frame.Parse(answer)
+	frames, err := f.values(ctx, commands)
 	if err != nil {
 		return nil, fmt.Errorf("read the values: %w", err)
 	}
@@ -93,6 +89,51 @@ func (f *foreign) read(ctx context.Context, asks []profile.Ask) (map[profile.Ask
 		now[a] = f.reading(a, frames.Text(strconv.Itoa(i)))
 	}
 	return now, nil
+}
+
+// values runs the commands that read some mechanisms: the frames are called 0, 1, 2 and so on.
+func (f *foreign) values(ctx context.Context, commands []script.Mechanism) (frame.Frames, error) {
+	answer, err := f.ask(ctx, f.kind.System().Reading(commands))
+	if err != nil {
+		return nil, err
+	}
+	return frame.Parse(answer)
+}
+
+// refuse takes out of the plan what the host says that it would not take, where it can be asked beforehand.
+func (d *drafted) refuse(ctx context.Context) error {
+	var commands []script.Mechanism
+	var of []int
+	for i, r := range d.rows {
+		if !r.Change {
+			continue
+		}
+		m, err := d.foreign.kind.Mechanism(r.Setting, r.Target)
+		if err != nil {
+			return err
+		}
+		if try, ok := m.Trial(r.To); ok {
+			commands, of = append(commands, try), append(of, i)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	frames, err := d.foreign.values(ctx, commands)
+	if err != nil {
+		return fmt.Errorf("ask %s which values it takes: %w", d.name, err)
+	}
+	for i, row := range of {
+		text := frames.Text(strconv.Itoa(i))
+		why, asked := strings.CutPrefix(text.Or(""), script.TriedWord)
+		switch {
+		case !asked:
+			d.rows[row].Change, d.rows[row].Why = false, "whether the host takes it could not be asked: "+windows.Plain(text.Why)
+		case why != "":
+			d.rows[row].Change, d.rows[row].Why = false, windows.Plain(why)
+		}
+	}
+	return nil
 }
 
 func (f *foreign) reading(a profile.Ask, text model.Fact[string]) profile.Reading {
@@ -180,11 +221,7 @@ func (d *drafted) keep(ctx context.Context, doc *Proposal) error {
 	if len(steps) == 0 {
 		return nil
 	}
-	answer, err := d.foreign.ask(ctx, d.foreign.kind.System().Reading(commands))
-	if err != nil {
-		return err
-	}
-	frames, err := frame.Parse(answer)
+	frames, err := d.foreign.values(ctx, commands)
 	if err != nil {
 		return fmt.Errorf("read what %s starts with: %w", d.name, err)
 	}

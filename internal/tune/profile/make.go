@@ -269,6 +269,10 @@ func risk(l Line, known guide.Setting) string {
 			parts = append(parts, why)
 		}
 	}
+	// Of Linux, the setters know what their writes do.
+	if _, also, _ := strings.Cut(known.ActsOn, "; "); also != "" && also != l.Risk && !strings.HasPrefix(l.Setting, "linux.") {
+		parts = append(parts, also)
+	}
 	if len(parts) == 1 {
 		return parts[0]
 	}

@@ -36,6 +36,18 @@ echo 'linerate-frames 1'
 	return b.String()
 }
 
+// Trial is a mechanism whose reading says why the host does not take a value, after the word for that it was
+// asked: nothing, where it takes it. false: there is no telling before the value is written.
+func (m Mechanism) Trial(value string) (_ Mechanism, ok bool) {
+	if m.Test == "" || CheckValue(value) != nil {
+		return Mechanism{}, false
+	}
+	return Mechanism{Read: "$value = " + quotePS(value) + "; '" + TriedWord + "' + [string](& { " + m.Test + " })"}, true
+}
+
+// TriedWord begins what a Trial's reading prints.
+const TriedWord = "tried: "
+
 const (
 	// heredoc ends the script within the one that carries it: no line of a script is like it.
 	heredoc = "END-OF-THE-SCRIPT-THAT-LINERATE-CARRIES"

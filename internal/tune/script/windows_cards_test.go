@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"linerate/internal/model"
 )
 
 // The cards of a host that has those of two vendors.
@@ -165,5 +167,35 @@ func TestAProtocolThatTakesOthersAlongIsPutBack(t *testing.T) {
 		if _, err := (Windows{}).Mechanism(bindings, target); err == nil || !strings.Contains(err.Error(), "name an adapter and one of its protocols") {
 			t.Errorf("%q: %v", target, err)
 		}
+	}
+}
+
+// A Trial says what a script would say, and changes nothing.
+func TestWhatAnAdapterTakesIsAskedBefore(t *testing.T) {
+	r := newWindowsRig(t)
+	for _, c := range []struct{ setting, target, to, want string }{
+		{"windows.adapter.jumbo", "guid:11111111-2222-3333-4444-00000000000a", "9014", "tried: "},
+		{"windows.adapter.jumbo", "guid:11111111-2222-3333-4444-00000000000a", "9000", "tried: the adapter takes only 1514, 4088, 9014"},
+		{"windows.binding.protocols", "guid:11111111-2222-3333-4444-00000000000a/ms_server", "off", "tried: "},
+	} {
+		m, err := Windows{}.Mechanism(c.setting, c.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		try, ok := m.Trial(c.to)
+		if !ok {
+			t.Fatalf("%s cannot be tried", c.setting)
+		}
+		if got := r.read([]Mechanism{try})[0]; got != model.Known(c.want) {
+			t.Errorf("%s to %s: %v, want %q", c.setting, c.to, got, c.want)
+		}
+	}
+	r.has(before)
+	m, err := Windows{}.Mechanism("windows.tcp.delayed_ack", "InternetCustom")
+	if _, ok := m.Trial("1"); err != nil || ok {
+		t.Errorf("what has no test can be tried: %v, %v", ok, err)
+	}
+	if _, ok := (Mechanism{Test: "x"}).Trial("'; rm"); ok {
+		t.Error("a value that no script may hold is tried")
 	}
 }

@@ -94,7 +94,7 @@ var bindingTarget = regexp.MustCompile(`^guid:([0-9a-f-]{36})/(ms_msclient|ms_se
 func binding(target string) (Mechanism, error) {
 	m := bindingTarget.FindStringSubmatch(target)
 	if m == nil {
-		return Mechanism{}, fmt.Errorf("%s: name an adapter and one of its protocols, as --set %[1]s@SAN1/ms_lltdio=off; linerate switches ms_msclient, ms_server, ms_tcpip6, ms_lltdio, ms_rspndr, ms_lldp and ms_pacer", bindings)
+		return Mechanism{}, fmt.Errorf("%s: name an adapter and one of its protocols, as %[1]s@SAN1/ms_lltdio=off; linerate switches ms_msclient, ms_server, ms_tcpip6, ms_lltdio, ms_rspndr, ms_lldp and ms_pacer", bindings)
 	}
 	guid := "{" + strings.ToUpper(m[1]) + "}"
 	at := quotePS(guid) + " " + quotePS(m[2])

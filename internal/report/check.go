@@ -144,7 +144,10 @@ func (h HostCheck) About() string {
 	if f == nil {
 		return ""
 	}
-	parts := []string{strings.TrimSpace(guide.SystemName(cmp.Or(f.OS, "linux")) + " " + f.Kernel), unit.Count(len(f.CPUs), "CPU")}
+	parts := []string{strings.TrimSpace(guide.SystemName(cmp.Or(f.OS, "linux")) + " " + f.Kernel)}
+	if n := len(f.CPUs); n > 0 { // else they were not read
+		parts = append(parts, unit.Count(n, "CPU"))
+	}
 	for _, n := range f.NICs {
 		if !n.Up || n.Name == "lo" || len(n.Addrs) == 0 && !n.Physical() {
 			continue

@@ -73,7 +73,7 @@ func (f *foreign) read(ctx context.Context, asks []profile.Ask) (map[profile.Ask
 	for _, a := range asks {
 		m, err := f.kind.Mechanism(a.Setting, a.Target)
 		if err != nil {
-			now[a] = profile.Reading{Missing: err.Error()}
+			now[a] = profile.Reading{NotSet: err.Error()}
 			continue
 		}
 		commands, of = append(commands, m), append(of, a)

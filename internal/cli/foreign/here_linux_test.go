@@ -53,6 +53,12 @@ func windowsHere(t *testing.T, how string) reach.ThisHost {
 // unixHere is this host where it runs another Unix: its sh finds a fake's programs first.
 func unixHere(t *testing.T, goos, system, set string) reach.ThisHost {
 	t.Helper()
+	return unixHowHere(t, goos, system, set, "")
+}
+
+// unixHowHere is one of which something is wrong, as fake.How has it.
+func unixHowHere(t *testing.T, goos, system, set, how string) reach.ThisHost {
+	t.Helper()
 	bin, state := t.TempDir(), t.TempDir()
 	mount, notFound := exec.LookPath("mount") // the real one
 	exe := fakehost(t)
@@ -64,7 +70,7 @@ func unixHere(t *testing.T, goos, system, set string) reach.ThisHost {
 			argv = append([]string{"unshare", "-m", "sh", "-c", `"$0" --bind "$1" /var/lib && shift && exec "$@"`, mount, state}, argv...)
 		}
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		cmd.Env = []string{"PATH=" + bin + ":/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR=" + state, fake.OS + "=" + system, fake.Set + "=" + set, fake.State + "=" + state}
+		cmd.Env = []string{"PATH=" + bin + ":/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR=" + state, fake.OS + "=" + system, fake.Set + "=" + set, fake.State + "=" + state, fake.How + "=" + how}
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 		return cmd.Run()
 	}}
@@ -174,6 +180,16 @@ func freeBSDSettings(t *testing.T, here reach.ThisHost) {
 	set(2, "freebsd.sysctl.dev.ix.N.fc@ix1=0", "dev.ix.1.fc is 3, and the system lets nobody write it while it runs")
 	set(2, "freebsd.sysctl.net.inet.tcp.recvbuf_inc=1", "linerate does not set")
 	set(2, "freebsd.nfsd.threads=1;reboot", "want a number")
+	for _, how := range []string{"empty", "missing"} { // that it was not read does not mean that nobody may write it
+		broken := unixHowHere(t, "freebsd", "freebsd", "", how+":sysctl")
+		text := said(t, broken, 2, "tune", "plan", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0")
+		if hasAll(t, text, "sysctl shows no net.inet.tcp.delayed_ack"); strings.Contains(text, "nobody write") {
+			t.Error(text)
+		}
+		if text := said(t, broken, 0, "check"); strings.Contains(text, "0 CPU") {
+			t.Error(text)
+		}
+	}
 	hasAll(t, said(t, here, 1, "tune", "apply", "--set", "freebsd.ifconfig.mtu@ix0=9000", "--persist"), "/etc/rc.conf has no ifconfig_ix0= of its own", "give it a line there first")
 	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "freebsd.nfsd.threads=128", "--persist"), "there by hand")
 	hasAll(t, said(t, here, 0, "tune", "script", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/sysctl.conf", "from='unset'")
@@ -185,7 +201,7 @@ func macOSSettings(t *testing.T, here reach.ThisHost) {
 		"macos.sysctl.net.inet.tcp.doautorcvbuf=1", "macos.sysctl.net.inet.tcp.sendspace=262144", "macos.sysctl.net.inet.tcp.recvspace=262144", "macos.link.mtu@en0=9000")...)...), "applied: yes")
 	hasAll(t, said(t, here, 0, "tune", "undo"), "0 -> 3 again", "4 -> 3 again", "1 -> 0 again", "9000 -> 1500 again")
 	hasAll(t, said(t, here, 1, "tune", "apply", "--set", "macos.link.mtu@en0=16000"), "not a valid MTU", "put back")
-	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.sysctl.net.inet.tcp.rfc1323=1"), "macOS has not had it since 10.11")
+	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.sysctl.net.inet.tcp.rfc1323=1"), "rfc1323: linerate does not set macos.sysctl.net.inet.tcp.rfc1323: macOS has not had it since 10.11")
 	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.file.sysctl_conf=x"), "no release of today reads that file", "--persist")
 	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.file.nsmb_conf=x"), "name one of dir_cache_max, mc_on,")
 	hasAll(t, said(t, here, 2, "tune", "apply", "--set", "macos.file.nsmb_conf@signing_required=maybe"), "want what matches ^(yes|no)$")
@@ -206,4 +222,5 @@ func illumosSettings(t *testing.T, here reach.ThisHost) {
 	hasAll(t, said(t, here, 1, "tune", "apply", "--set", "illumos.dladm.mtu@ixgbe0=9000"), "link busy", "put back")
 	hasAll(t, said(t, here, 0, "tune", "script", "--set", "illumos.system.zfs.l2arc_noprefetch=0", "--set", "illumos.driver.ixgbe.intr_throttling=0"), "/etc/system", "/kernel/drv/ixgbe.conf")
 	hasAll(t, said(t, here, 2, "tune", "plan", "--set", "illumos.system.sd.sd_io_time=8;9"), "want a number")
+	hasAll(t, said(t, here, 2, "tune", "plan", "--set", "any.zfs.slog@tank=c1t1d0"), "--set any.zfs.slog@tank: a device that is added to a pool loses what it held")
 }

@@ -23,8 +23,8 @@ type Ask struct {
 	Like string // the parts of it that matter; empty: all of it
 }
 
-// Reading is the value read; Missing says why there is none.
-type Reading struct{ Value, Missing string }
+// Reading is the value read; Missing says why there is none, and NotSet why linerate does not set it there at all.
+type Reading struct{ Value, Missing, NotSet string }
 
 // Row is one setting with everything that a panel or a plan shows of it.
 type Row struct {
@@ -161,6 +161,10 @@ func (m maker) row(it item, at target) Row {
 	env := values{m.subject, known, &used}
 	if why := m.applies(it.line, at, env); why != "" {
 		r.Why = why
+		return r
+	}
+	if reading.NotSet != "" {
+		r.Why = reading.NotSet
 		return r
 	}
 	if reading.Value == "" {

@@ -74,9 +74,10 @@ func (FreeBSD) Mechanism(setting, target string) (Mechanism, error) {
 // sysctl is one that runs: -W names those that can be written.
 func sysctl(name string) Mechanism {
 	return Mechanism{
-		Read:    "sysctl -n " + name,
-		Write:   "sysctl " + name + `="$value"`,
-		Ready:   `[ -n "$(sysctl -N -W ` + name + `)" ] || { echo "` + name + ` is ${now:-$(sysctl -n ` + name + `)}, and the system lets nobody write it while it runs"; false; }`,
+		Read:  "sysctl -n " + name,
+		Write: "sysctl " + name + `="$value"`,
+		Ready: `[ -n "$(sysctl -N -W ` + name + `)" ] || { now=${now:-$(sysctl -n ` + name + `)}; if [ -n "$now" ]; then echo "` + name + ` is $now, and the system lets nobody write it while it runs"; ` +
+			`else echo "sysctl shows no ` + name + `"; fi; false; }`,
 		Runtime: true,
 	}
 }
@@ -148,6 +149,8 @@ func (k FreeBSD) Keep(setting, target string) (Mechanism, string, error) {
 // Canonical implements Kind.
 func (FreeBSD) Canonical(setting, target, value string) (string, error) {
 	switch {
+	case setting == zfsLog:
+		return "", errZFSLog
 	case strings.HasPrefix(setting, "any.zfs."):
 		return setter.ZFS{}.Canonical(setter.Place{Setting: setting, Target: target}, value)
 	case setting == freebsdOffload:

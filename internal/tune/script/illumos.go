@@ -127,6 +127,8 @@ func (k Illumos) Keep(setting, target string) (Mechanism, string, error) {
 func (Illumos) Canonical(setting, target, value string) (string, error) {
 	ok, want := true, ""
 	switch {
+	case setting == zfsLog:
+		return "", errZFSLog
 	case strings.HasPrefix(setting, "any.zfs."):
 		return setter.ZFS{}.Canonical(setter.Place{Setting: setting, Target: target}, value)
 	case setting == illumosCache:

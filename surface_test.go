@@ -14,7 +14,7 @@ import (
 // spoken are how many texts of each room below cli name a command or flag of linerate. What to do next
 // is a step of failure, which cli words; docs/design.md says where words stay. A number here may fall.
 var spoken = map[string]int{
-	"app":     30,
+	"app":     22,
 	"explain": 17,
 	"fleet":   6,
 	"host":    1,
@@ -35,7 +35,7 @@ var spoken = map[string]int{
 
 // spokenFor has the reason of each room.
 var spokenFor = map[string]string{
-	"app":     "evidence and notes of results are kept in bundles; a copy's refusals name the option within the sentence",
+	"app":     "evidence, doubts and notes of results are kept in bundles, and who changed a host in its journal",
 	"explain": "the step that reveals a rung, or removes a limiter, is part of a verdict and kept with it in bundles",
 	"fleet":   "a host and the desk of its site answer each other in text: the next step is a command at the other end",
 	"host":    "what runs on a system that takes no agent is told where the login finds that system",

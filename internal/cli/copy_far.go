@@ -59,6 +59,8 @@ func (f *copyFlags) checkFar() error {
 	switch {
 	case o.Mem < 0 || o.Mem > maxMem:
 		return failure.Of(failure.Usage, "--mem %v: want above 0 and at most %v", o.Mem, maxMem)
+	case o.Mem > 0 && (f.Delete || f.dryRun || f.check):
+		return failure.Of(failure.Usage, "--mem moves no files: leave out --delete, --dry-run and --check")
 	case o.Streams < 0 || o.Streams > copy.MaxStreams:
 		return failure.Of(failure.Usage, "--streams %d: want 1 to %d", o.Streams, copy.MaxStreams)
 	case o.Congestion != "" && !copy.MaybeCongestion(o.Congestion):

@@ -40,6 +40,9 @@ const (
 	NameDirectory                   // name the directory of the files
 	MapPath                         // say what stands for a path that this host does not have: path
 	NameWatched                     // name what to watch
+	OpenPort                        // open a port between the ends, or go another way
+	SayTargets                      // say how many paths are targets: as many
+	AllowMore                       // see what would be deleted, and allow it
 	PlanInstead                     // make the plan and apply it
 	StartDesk                       // start the desk of the site
 	NewToken                        // have a new token made

@@ -135,7 +135,7 @@ func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
 	path, n.Path = n.Path, ""
 	switch {
 	case mem && (path != "" || n.Reach == host.Local):
-		return n, "", failure.Of(failure.Usage, "%s: --mem moves no files: name a host without a path", arg)
+		return n, "", failure.Of(failure.Usage, "%s: from memory to memory no files are moved: name a host without a path", arg)
 	case !mem && path == "":
 		return n, "", failure.Of(failure.Usage, "%s: name a path on that host, as %s:/path", arg, n)
 	}
@@ -206,10 +206,8 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 	}
 	switch {
 	case err != nil:
-	case mem && (o.Delete || b.do != mover.Copying):
-		err = failure.Of(failure.Usage, "--mem moves no files: leave out --delete, --dry-run and --check")
 	case o.Far.ThroughSSH && !b.from.here() && !b.to.here():
-		err = failure.Of(failure.Usage, "--through-ssh needs one end on this host: data would go from host to host by way of it")
+		err = failure.Of(failure.Usage, "through ssh, one end has to be on this host: data would go from host to host by way of it")
 	}
 	return from, to, err
 }

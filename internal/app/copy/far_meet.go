@@ -46,7 +46,7 @@ func (b *between) either(ctx context.Context, dialler, listener *side) error {
 		err = b.meet(ctx, listener, dialler)
 	}
 	if errors.Is(err, errUnreached) {
-		return failure.Of(failure.Usage, "neither end reaches the other's port (%v): open one TCP port and name it with --port, name another address with --via, or use --through-ssh, which is slow", err)
+		return failure.Advise(failure.Of(failure.Usage, "neither end reaches the other's port (%v)", err), failure.OpenPort)
 	}
 	return err
 }

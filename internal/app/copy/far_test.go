@@ -122,7 +122,8 @@ func TestWhereAPortIsBlockedTheOtherEndDials(t *testing.T) {
 func TestWhereNeitherEndIsReachedTheUserIsToldWhatToDo(t *testing.T) {
 	b, _ := fakeCopy(t, &fakeEnd{blocked: true}, &fakeEnd{blocked: true})
 	err := b.either(t.Context(), b.from, b.to)
-	if failure.KindOf(err) != failure.Usage || !strings.Contains(err.Error(), "--through-ssh") || !strings.Contains(err.Error(), "--port") {
+	var advised *failure.Advised
+	if failure.KindOf(err) != failure.Usage || !errors.As(err, &advised) || advised.Next != failure.OpenPort {
 		t.Errorf("%v", err)
 	}
 }

@@ -67,7 +67,7 @@ func (s *spreading) deletes() (known bool, not error) {
 		}
 	}
 	if n > s.o.MaxDelete {
-		return true, failure.Of(failure.Usage, "--delete: the targets together hold %d entries that no source has, and %d may be deleted; nothing was deleted: see --dry-run, and allow more with --max-delete", n, s.o.MaxDelete)
+		return true, failure.Advise(failure.Of(failure.Usage, "the targets together hold %d entries that no source has, and %d may be deleted; nothing was deleted", n, s.o.MaxDelete), failure.AllowMore)
 	}
 	return known, nil
 }

@@ -24,7 +24,7 @@ func (s *spreading) through(pairs []*spreadPair) error {
 		case !s.isThrough(p.from, p.to):
 			continue
 		case !p.from.here() && !p.to.here():
-			return failure.Of(failure.Usage, "--through-ssh needs this host at one end of every pair: the data from %s to %s would go from host to host by way of it; copy from, or to, this host", p.from.as, p.to.as)
+			return failure.Of(failure.Usage, "through ssh, this host has to be at one end of every pair: the data from %s to %s would go from host to host by way of it; copy from, or to, this host", p.from.as, p.to.as)
 		}
 		_, listens := p.roles()
 		of[listens.name]++
@@ -38,7 +38,7 @@ func (s *spreading) through(pairs []*spreadPair) error {
 		streams = max(1, min(wire.FirstStreams, host.MaxTunnels/most-1))
 	}
 	if most*(streams+1) > host.MaxTunnels {
-		return failure.Of(failure.Usage, "--through-ssh with %d streams for each of %d pairs of one host, with one more each that controls them: want at most %d at once; name fewer paths, or fewer --streams", streams, most, host.MaxTunnels)
+		return failure.Of(failure.Usage, "through ssh, %d streams for each of %d pairs of one host, with one more each that controls them: want at most %d at once; name fewer paths, or fewer streams", streams, most, host.MaxTunnels)
 	}
 	for _, p := range pairs {
 		p.from.task.Streams = streams

@@ -170,7 +170,8 @@ func (s *spreading) start(ctx context.Context, sources, targets []*spreadEnd) er
 	err = errors.Join(errs...)
 	if s.o.Spread.Guessed && failure.KindOf(err) == failure.Usage {
 		n := len(s.o.Spread.Targets)
-		err = failure.As(failure.Usage, fmt.Errorf("%w; the last %d of %d paths were taken for targets: say how many are, as --spread=%d", err, n, n+len(s.o.Sources), n))
+		err = failure.Of(failure.Usage, "%w; the last %d of %d paths were taken for targets", err, n, n+len(s.o.Sources))
+		err = failure.Advise(err, failure.SayTargets, n)
 	}
 	return err
 }

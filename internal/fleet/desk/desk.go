@@ -94,7 +94,7 @@ type HeldError struct{ Dir string }
 
 // Error implements error.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("another process of linerate holds the site in %s: end it first", e.Dir)
+	return fmt.Sprintf("another process holds the site in %s: end it first", e.Dir)
 }
 
 // Open takes a site's directory; where there is none it makes the site. servers are where hosts

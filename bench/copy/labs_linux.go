@@ -14,30 +14,40 @@ import (
 	"linerate/internal/lab"
 )
 
-// topology is two hosts, a cable between them, and disks for kernels.
+// topology is two hosts and a cable between them, with the lines of each host's own.
 const topology = `name: copies
 title: two hosts that copy
 hosts:
   client1:
-    memory: %dMiB
-    interfaces:
+%s    interfaces:
       eth0: {address: 10.10.0.1/24}
   server1:
-    interfaces:
+%s    interfaces:
       eth0: {address: 10.10.0.2/24}
 links:
   - {between: [client1.eth0, server1.eth0], rate: 1Gbit/s, rtt: %s}
 flow: {from: [client1], to: server1, via: eth0}
 `
 
-// inLab brings both hosts up; room is the MiB that a client with a kernel of its own holds of files.
-func (b *bench) inLab(ctx context.Context, rtt string, room int, more []string, work func(lab.Status) error) error {
-	const kernel = 1024       // MiB besides
-	memory := kernel + 2*room // its file system of files in memory takes half of that
-	text := fmt.Sprintf(topology, memory, rtt)
-	if len(more) == 0 || more[0] != "--kernel" {
-		text = strings.Replace(text, fmt.Sprintf("    memory: %dMiB\n", memory), "", 1)
+// inLab brings two hosts up.
+func (b *bench) inLab(ctx context.Context, rtt string, more []string, work func(lab.Status) error) error {
+	client := ""
+	if len(more) > 0 && more[0] == "--kernel" {
+		client = "    memory: 1GiB\n"
 	}
+	return b.inLabOf(ctx, fmt.Sprintf(topology, client, "", rtt), more, work)
+}
+
+// inMountLab brings up a server of a kind with room for a file of so many MiB, and a client with a kernel
+// of its own that has room for another; its file system of files in memory takes half of that.
+func (b *bench) inMountLab(ctx context.Context, kind, rtt string, mib int, work func(lab.Status) error) error {
+	const besides = 1024
+	client := fmt.Sprintf("    memory: %dMiB\n", 2*mib+besides)
+	server := fmt.Sprintf("    disks: {pool: {size: %dMiB}}\n    servers: [{kind: %s, disk: pool}]\n", mib+besides, kind)
+	return b.inLabOf(ctx, fmt.Sprintf(topology, client, server, rtt), []string{"--kernel", "client1"}, work)
+}
+
+func (b *bench) inLabOf(ctx context.Context, text string, more []string, work func(lab.Status) error) error {
 	at := filepath.Join(b.Home, "copies.yaml")
 	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
 		return err
@@ -48,7 +58,7 @@ func (b *bench) inLab(ctx context.Context, rtt string, room int, more []string, 
 // wan is copies over 16 ms at 1 Gbit/s, to a host's sshd. The time includes logging in, and
 // for linerate that it takes itself there.
 func (b *bench) wan(ctx context.Context) error {
-	return b.inLab(ctx, "16ms", 0, []string{"--serve", "server1=ssh"}, func(lab.Status) error {
+	return b.inLab(ctx, "16ms", []string{"--serve", "server1=ssh"}, func(lab.Status) error {
 		conf, err := filepath.Glob(filepath.Join(b.Home, "linerate", "lab-*", "server1", "*", "ssh_config"))
 		if err != nil || len(conf) != 1 {
 			return fmt.Errorf("find the ssh configuration of the lab's server: %q, %w", conf, err)
@@ -98,7 +108,7 @@ func wanArms(bin, keys string) []arm {
 // trip. The numbers of small files are those that an emulated kernel bears.
 func onMounts(kind, rtt string, files, each int) part {
 	return part{"mounts " + kind + " " + rtt, func(b *bench, ctx context.Context) error {
-		return b.inLab(ctx, rtt, b.mib, []string{"--kernel", "client1", "--serve", "server1=" + kind}, func(s lab.Status) error {
+		return b.inMountLab(ctx, kind, rtt, b.mib, func(s lab.Status) error {
 			return b.onMount(ctx, s, kind, rtt, files, each)
 		})
 	}}

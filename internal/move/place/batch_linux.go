@@ -3,6 +3,7 @@ package place
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -45,6 +46,7 @@ func (p *Place) pend(ctx context.Context, f *file) error {
 	if f.d.eachSynced && !f.flushed {
 		err = f.sync(unix.Fsync)
 	}
+	f.closesAtOnce()
 	if err = errors.Join(err, f.close()); err == nil && f.d.nfs {
 		if err = p.name(f); err == nil {
 			return nil
@@ -133,13 +135,38 @@ func (p *Place) conclude(ctx context.Context, files []*file) error {
 	for _, in := range byDirectory(files) {
 		g.Go(func() error {
 			var end error
-			for _, f := range in {
-				end = errors.Join(end, p.settle(ctx, f, synced[f.d.dev]))
+			for some := range slices.Chunk(in, namedNext) {
+				refresh(some, lookAt)
+				for _, f := range some {
+					end = errors.Join(end, p.settle(ctx, f, synced[f.d.dev]))
+				}
 			}
 			return end
 		})
 	}
 	return g.Wait()
+}
+
+// namedNext is how many files a client of SMB is asked about before they get their names, which takes less
+// than the second for which it believes what it knows, unless it is told otherwise (actimeo).
+const namedNext = 16
+
+// refresh has a client of SMB ask at once about files that it would else ask about one by one, as it
+// renames them and lets nobody else make or rename a file of their directory.
+func refresh(files []*file, look func(*file)) {
+	if !files[0].d.smb() {
+		return
+	}
+	var g sync.WaitGroup
+	for _, f := range files {
+		g.Go(func() { look(f) })
+	}
+	g.Wait()
+}
+
+func lookAt(f *file) {
+	var st unix.Stat_t
+	_ = unix.Fstatat(f.d.fd, f.temp, &st, unix.AT_SYMLINK_NOFOLLOW) // the rename tells what is wrong
 }
 
 // namers give names in so many directories at once: within one, kernels rename one by one.

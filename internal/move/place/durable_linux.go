@@ -35,7 +35,7 @@ func (p *Place) onDevice(d *dir) {
 			fsType = typeOf(d.fd)
 		}
 		d.remote, d.nfs = isRemote(fsType), fsType == unix.NFS_SUPER_MAGIC
-		d.timeSyncs = d.remote && !d.nfs && tells(fsType)
+		d.timeSyncs = d.smb() && tells(fsType)
 		// An NFS client syncs a file as it closes it, and changes names by requests that the server
 		// answers once they are durable: a syncfs on top asks for nothing new. On SMB it asks the
 		// server for nothing at all.
@@ -44,11 +44,14 @@ func (p *Place) onDevice(d *dir) {
 		p.devs[d.dev] = s
 	}
 	d.eachSynced, d.remote, d.nfs, d.timeSyncs = s.first.eachSynced, s.first.remote, s.first.nfs, s.first.timeSyncs
-	d.needsMore.Store(d.remote && !d.nfs) // SMB makes files with modes of its own
+	d.needsMore.Store(d.smb()) // SMB makes files with modes of its own
 }
 
 // Served tells whether the target is on a server, for whose answers most of the time is waited.
 func (p *Place) Served() bool { return isRemote(p.fsType) }
+
+// smb tells whether a directory is on a mount of SMB.
+func (d *dir) smb() bool { return d.remote && !d.nfs }
 
 // onSMB tells whether the target is a mount of SMB.
 func (p *Place) onSMB() bool { return isRemote(p.fsType) && p.fsType != unix.NFS_SUPER_MAGIC }

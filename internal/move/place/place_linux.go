@@ -59,6 +59,7 @@ type dir struct {
 	// timeSyncs: before it takes a time, its client has the server write the file to its disk, as that of
 	// SMB does since 2019 ("cifs: flush before set-info if we have writeable handles").
 	timeSyncs bool
+	makers    crowd // on a mount of SMB
 	// hands tells whether it hands attributes down to files that are made in it.
 	hands atomic.Int32
 	// needsMore: a file of ours that was made in it was not as it was made with.

@@ -2,13 +2,17 @@ package place
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
@@ -318,5 +322,55 @@ func TestALargeFileThatItsTimeMadeDurableIsNotSyncedAgain(t *testing.T) {
 		if err := errors.Join(p.Finish(t.Context()), p.Close()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Before files get their names a client of SMB is asked about all of some at once, another one about none.
+func TestAClientOfSMBIsAskedAboutSomeFilesAtOnce(t *testing.T) {
+	for fs, want := range map[int64]int{unix.SMB2_SUPER_MAGIC: namedNext, unix.NFS_SUPER_MAGIC: 0, unix.EXT4_SUPER_MAGIC: 0} {
+		d := &dir{remote: isRemote(fs), nfs: fs == unix.NFS_SUPER_MAGIC}
+		var all sync.WaitGroup
+		all.Add(want)
+		var asked atomic.Int64
+		files := make([]*file, namedNext)
+		for i := range files {
+			files[i] = &file{d: d}
+		}
+		refresh(files, func(*file) {
+			asked.Add(1)
+			all.Done()
+			all.Wait() // ends if they are asked about at once
+		})
+		if int(asked.Load()) != want {
+			t.Errorf("%x: asked about %d, want %d", fs, asked.Load(), want)
+		}
+	}
+}
+
+// More files than are made, asked about and named at once get their names in a directory of SMB.
+func TestManyFilesOfADirectoryOfSMBGetTheirNames(t *testing.T) {
+	dir, r := t.TempDir(), move.NewReport(nil)
+	p, err := Open(dir, Options{Run: "test"}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.fsType = unix.SMB2_SUPER_MAGIC
+	const many = 5*namedNext + 1
+	var g errgroup.Group
+	for i := range many {
+		g.Go(func() error {
+			e, b := small(fmt.Sprintf("f%03d", i), "content")
+			return p.Put(t.Context(), e, b)
+		})
+	}
+	if err := errors.Join(g.Wait(), p.Finish(t.Context()), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil || len(list) != many || list[0].Name() != "f000" || list[many-1].Name() != fmt.Sprintf("f%03d", many-1) {
+		t.Errorf("%d files, %v", len(list), err)
+	}
+	if counts, _, _ := r.Losses(); len(counts) > 0 {
+		t.Error(counts)
 	}
 }

@@ -453,7 +453,7 @@ func isBusy(err error) bool { return errors.Is(err, unix.EIO) || errors.Is(err, 
 func (p *Place) removeLeft(d *dir, name string, until time.Time) error {
 	for {
 		err := unix.Unlinkat(d.fd, name, 0)
-		if !isBusy(err) || !d.remote || d.nfs || time.Now().After(until) {
+		if !isBusy(err) || !d.smb() || time.Now().After(until) {
 			return err
 		}
 		time.Sleep(smbEvery)

@@ -66,7 +66,7 @@ func viewCopy(c Case) *copyView {
 	} else {
 		streams := float64(max(1, s.Streams))
 		v.sending, v.held = ratio(s.Sending.Seconds(), s.Took.Seconds()*streams), ratio(r.Held.Seconds(), r.Took.Seconds()*streams)
-		// Of small files more are read at once than of blocks.
+		// Where files are small and large, more may be read at once than most of them take.
 		v.reading = min(1, ratio(s.Reading.Seconds(), s.Took.Seconds()*float64(max(1, s.Lanes))))
 		v.writing = min(1, ratio(r.Writing.Seconds(), r.Took.Seconds()*streams))
 		v.durable = min(1, ratio(r.Committing.Seconds(), r.Took.Seconds()))

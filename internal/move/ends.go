@@ -23,7 +23,7 @@ type SourceFile interface {
 	Entry() *Entry
 	// Next is the first block at or after index that holds data, io.EOF after the last.
 	Next(index int64) (int64, error)
-	// Read reads a block into buf, which has room for BlockSize, and hashes it. A range that
+	// Read reads a block into buf, which has room for BlockSize or for all of the file, and hashes it. A range that
 	// holds no data any more gives a block without extents, which is not sent.
 	Read(ctx context.Context, index int64, buf []byte) (Block, error)
 	// Changed is an error (ErrChanged) if the file is not what it was at Open: to be asked

@@ -41,10 +41,10 @@ type Options struct {
 // that are open.
 const (
 	FirstStreams = 4
-	Readers      = 4 // of blocks, at once
+	Readers      = 4 // of blocks
 	queued       = 4
 	openFiles    = 8
-	smallReaders = 8
+	smallReaders = 24   // a disk finds small files sooner the more of them it is asked for at once
 	heldLinks    = 4096 // further names that wait for their first ones
 	resends      = 3    // of one block, before its file fails
 )
@@ -151,7 +151,10 @@ func (s *sender) work(ctx context.Context, enough func()) error {
 		g.Go(func() error { return each(inner, large, s.sendLarge) })
 	}
 	for range smallReaders {
-		g.Go(bound(s.o.Near.Disk, func() error { return each(inner, small, s.sendSmall) }))
+		g.Go(bound(s.o.Near.Disk, func() error {
+			buf := make([]byte, move.PackSize)
+			return each(inner, small, func(ctx context.Context, e *move.Entry) error { return s.sendSmall(ctx, e, buf) })
+		}))
 	}
 	links := make([]*move.Entry, 0, 16)
 	var busy sync.WaitGroup // entries that were handed on

@@ -352,20 +352,18 @@ type packer struct {
 	size  int
 }
 
-// sendSmall reads a small file and packs it. One that changes meanwhile is read once more.
-func (s *sender) sendSmall(ctx context.Context, e *move.Entry) error {
+// sendSmall reads a small file into buf and packs it. One that changes meanwhile is read once more.
+func (s *sender) sendSmall(ctx context.Context, e *move.Entry, buf []byte) error {
 	defer s.pack.busy.Done()
 	if s.isPresent(e) {
 		if done, err := s.sendPresent(ctx, e); done || err != nil {
 			return err
 		}
 	}
-	buf, _ := s.pool.Get().(*[]byte)
-	defer s.pool.Put(buf)
-	f, err := s.readSmall(ctx, e, *buf)
+	f, err := s.readSmall(ctx, e, buf)
 	if errors.Is(err, move.ErrChanged) {
 		s.rep.Count(func(m *move.Summary) { m.Retried++ })
-		f, err = s.readSmall(ctx, e, *buf)
+		f, err = s.readSmall(ctx, e, buf)
 	}
 	if err == nil && f.entry.Size > move.PackSize {
 		return s.grown(ctx, f.entry)
@@ -387,8 +385,8 @@ func (s *sender) grown(ctx context.Context, e *move.Entry) error {
 }
 
 func (s *sender) readSmall(ctx context.Context, e *move.Entry, buf []byte) (p packed, err error) {
-	s.stats.Read.Begin()
-	defer s.stats.Read.End()
+	s.stats.ReadSmall.Begin()
+	defer s.stats.ReadSmall.End()
 	f, err := s.src.Open(ctx, e)
 	if err != nil {
 		return p, err

@@ -3,10 +3,14 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"linerate/internal/move"
 )
@@ -197,6 +201,39 @@ func TestALimitHoldsTheRate(t *testing.T) {
 	}
 }
 
+// gathering is a source that opens no file before as many are asked for as are read at once.
+type gathering struct {
+	*memoryTree
+	t    *testing.T
+	n    atomic.Int64
+	here chan struct{}
+}
+
+func (g *gathering) Open(ctx context.Context, e *move.Entry) (move.SourceFile, error) {
+	if g.n.Add(1) == smallReaders {
+		close(g.here)
+	}
+	select {
+	case <-g.here:
+	case <-time.After(30 * time.Second):
+		g.t.Errorf("fewer than %d small files are read at once", smallReaders)
+	}
+	return g.memoryTree.Open(ctx, e)
+}
+
+func TestManySmallFilesAreReadAtOnce(t *testing.T) {
+	l, d := parties(t, true)
+	m, s, r := newMemoryTree(), newMemorySink(), rand.NewChaCha8([32]byte{1})
+	for i := range 2 * smallReaders {
+		m.file(fmt.Sprint(i), 16<<10, r)
+	}
+	g := &gathering{memoryTree: m, t: t, here: make(chan struct{})}
+	if _, _, send, receive := runEnds(t, d, l, g, s, Options{}); send != nil || receive != nil {
+		t.Fatal(send, receive)
+	}
+	same(t, m, s)
+}
+
 func TestAPortThatNobodyHearsIsUnreached(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -209,5 +246,26 @@ func TestAPortThatNobodyHearsIsUnreached(t *testing.T) {
 	var not *UnreachedError
 	if !errors.As(err, &not) {
 		t.Errorf("%v, want an UnreachedError", err)
+	}
+}
+
+// How busy the readers are is judged by how many there are of what was read.
+func TestReadersAreCountedByWhatTheyRead(t *testing.T) {
+	for what, c := range map[string]struct {
+		read func(*Stats) *move.Meter
+		want int
+	}{
+		"blocks":      {func(s *Stats) *move.Meter { return &s.Read }, Readers},
+		"small files": {func(s *Stats) *move.Meter { return &s.ReadSmall }, smallReaders},
+	} {
+		var s Stats
+		m := c.read(&s)
+		m.Begin()
+		for m.Sum() == 0 {
+		}
+		m.End()
+		if l := s.Look(); l.Lanes != c.want || l.Reading != m.Sum() {
+			t.Errorf("%s: %d readers for %v, want %d for %v", what, l.Lanes, l.Reading, c.want, m.Sum())
+		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 // Stats is what an end has done so far, for who watches. The zero value is ready.
 type Stats struct {
-	// Read is what reads the source, with hashing; Write the sink's writers; Commit the end
-	// of files and of the run, until all is durable.
-	Read, Write, Commit move.Meter
+	// Read is what reads blocks of the source, with hashing, and ReadSmall whole files; Write the sink's
+	// writers; Commit the end of files and of the run, until all is durable.
+	Read, ReadSmall, Write, Commit move.Meter
 	// Again counts the blocks that had to be sent again.
 	Again atomic.Int64
 
@@ -46,6 +46,7 @@ type Look struct {
 	Idle     time.Duration `json:"idle_ns"`    // waiting for the next frame
 	Held     time.Duration `json:"held_ns"`    // what was received waited for the writer
 	Reading  time.Duration `json:"reading_ns"` // the source, with hashing
+	Lanes    int           `json:"lanes"`      // readers of what most of that was: small files, or blocks
 	Writing  time.Duration `json:"writing_ns"` // the sink, with hashing
 	// Committing is the time in which any file, or the run, was being made durable.
 	Committing time.Duration `json:"committing_ns"`
@@ -56,7 +57,11 @@ type Look struct {
 func (s *Stats) Look() Look {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := Look{Reading: s.Read.Sum(), Writing: s.Write.Sum(), Committing: s.Commit.Any(), Again: s.Again.Load()}
+	blocks, small := s.Read.Sum(), s.ReadSmall.Sum()
+	l := Look{Reading: blocks + small, Lanes: Readers, Writing: s.Write.Sum(), Committing: s.Commit.Any(), Again: s.Again.Load()}
+	if small > blocks {
+		l.Lanes = smallReaders
+	}
 	for _, c := range s.conns {
 		if c.n == 0 {
 			continue
@@ -73,6 +78,7 @@ func (s *Stats) Look() Look {
 func (l Look) Plus(o Look) Look {
 	l.Streams, l.Sent, l.Received, l.Again = l.Streams+o.Streams, l.Sent+o.Sent, l.Received+o.Received, l.Again+o.Again
 	l.Sending, l.Idle, l.Held = l.Sending+o.Sending, l.Idle+o.Idle, l.Held+o.Held
+	l.Lanes = max(l.Lanes, o.Lanes)
 	l.Reading, l.Writing, l.Committing = l.Reading+o.Reading, l.Writing+o.Writing, max(l.Committing, o.Committing)
 	return l
 }

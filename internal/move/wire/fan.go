@@ -155,21 +155,11 @@ func (f *fan) pass(c *Conn, o outgoing) error {
 	return c.send(o.frame)
 }
 
-// One more stream has to raise the rate by this share, measured over this time. Streams are
-// added only while the copy waits for them.
-const (
-	growBy    = 1.05
-	growAfter = 2 * time.Second
-	busyShare = 0.7
-	mostGrown = 16
-)
-
-// grow opens streams one by one until one brings too little.
+// grow opens streams until they bring too little.
 func (f *fan) grow() {
-	before := 0.0
-	ticker := time.NewTicker(growAfter)
+	g := growth{added: true}
+	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	last := f.s.stats.Look()
 	for {
 		select {
 		case <-ticker.C:
@@ -178,19 +168,13 @@ func (f *fan) grow() {
 		case <-f.ctx.Done():
 			return
 		}
-		now := f.s.stats.Look()
-		rate := float64(now.Sent-last.Sent) / growAfter.Seconds()
-		busy := float64(now.Sending-last.Sending) / float64(growAfter) / float64(f.n)
-		last = now
-		if busy < busyShare {
-			continue // the source, or nothing at all, is what holds it
+		look, sockets := f.s.stats.Look(), f.s.stats.Sockets()
+		add, over := g.next(grown{look.Sent, look.Sending, sockets.Busy, sockets.SndbufLimited}, int(f.n))
+		for range add {
+			over = f.more() != nil || over // it goes on with those that there are
 		}
-		if before > 0 && rate < before*growBy || f.n >= mostGrown {
+		if over {
 			return
-		}
-		before = rate
-		if f.more() != nil {
-			return // it goes on with those that there are
 		}
 	}
 }

@@ -18,17 +18,19 @@ func TestConnectionsThatAreNotListed(t *testing.T) {
 		snd, rcv = append(snd, watch.Conn{Local: local, Remote: to}), append(rcv, watch.Conn{Local: to, Remote: local})
 	}
 	for _, c := range []struct {
-		conns []watch.Conn
-		want  string
+		conns  []watch.Conn
+		untold int
+		want   string
 	}{
-		{snd, "and 13 connections more"},
-		{append(slices.Clone(snd), rcv...), "and 13 connections more"},
-		{append(slices.Clone(snd[:6]), rcv[:6]...), ""},
-		{append(slices.Clone(snd[:9]), rcv[:9]...), "and 1 connection more"},
-		{snd[:8], ""},
+		{snd, 0, "and 13 connections more"},
+		{append(slices.Clone(snd), rcv...), 0, "and 13 connections more"},
+		{append(slices.Clone(snd[:6]), rcv[:6]...), 0, ""},
+		{append(slices.Clone(snd[:9]), rcv[:9]...), 0, "and 1 connection more"},
+		{snd[:8], 0, ""},
+		{snd, 4900, "and 4913 connections more"},
 	} {
 		got := ""
-		if notes := connTable(c.conns).Notes; len(notes) > 1 {
+		if notes := connTable(c.conns, c.untold).Notes; len(notes) > 1 {
 			got = fmt.Sprint(notes[0])
 		}
 		if got != c.want {

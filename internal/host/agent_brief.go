@@ -15,7 +15,6 @@ type brief struct {
 	next   int          // the unit that is told next
 	each   int          // how many at once; 0: all
 	share  int          // how many samples' room the last one took
-	skip   int          // how many are left out for it, from now on
 	coarse bool         // what grew in a connection is told rounded
 }
 
@@ -37,18 +36,10 @@ const (
 // room is how many packed bytes fit into a message of so many samples' room, as base64.
 func (b *brief) room(share int) int { return (b.most*share - around) * 3 / 4 }
 
-// rests tells that the sample whose time it is is left out, for the room that the one before took.
-func (b *brief) rests() bool {
-	if b.skip == 0 {
-		return false
-	}
-	b.skip--
-	return true
-}
-
 // addBrief makes a batch of one sample, with as many units as there is room for.
 func (s *sampling) addBrief(sample model.Sample) error {
-	now, b := time.Now(), &s.brief
+	now, b, whole := time.Now(), &s.brief, sample
+	sample = s.crowd.tell(whole)
 	long := briefTime
 	if s.ring.waits() > 1 { // so that what is dropped is little
 		long = streamTime
@@ -63,35 +54,37 @@ func (s *sampling) addBrief(sample model.Sample) error {
 		s.texts = [][]byte{text}
 		return s.batch(now, fresh, turns{}, 0)
 	}
-	t, told, text, err := s.fit(sample)
+	t, told, text, fits, err := s.fit(sample)
+	for err == nil && !fits && s.crowd.fewer() {
+		t, told, text, fits, err = s.fit(s.crowd.tell(whole))
+	}
 	if err != nil {
 		return err
 	}
-	b.before, s.texts, b.skip = told, [][]byte{text}, b.share-1
-	return s.batch(now, false, t, b.skip)
+	b.before, s.texts, s.skip = told, [][]byte{text}, b.share-1
+	return s.batch(now, false, t, s.skip)
 }
 
 // fit chooses the units that are told: those whose turn it is, as many as there is room for. Where the
 // room of one sample is too little for the fewest, it takes that of several; and where that of the most
-// is too little, growths are rounded until the stream ends.
-func (s *sampling) fit(sample model.Sample) (t turns, told model.Sample, text []byte, err error) {
+// is too little, growths are rounded until the stream ends; fits is false where that does not help either.
+func (s *sampling) fit(sample model.Sample) (t turns, told model.Sample, text []byte, fits bool, err error) {
 	b := &s.brief
 	if !b.coarse {
 		share, err := s.least(sample)
-		fits := false
 		if err == nil {
 			t, told, text, fits, err = s.fitFrom(sample, share)
 		}
 		if fits || err != nil {
-			return t, told, text, err
+			return t, told, text, fits, err
 		}
 		b.coarse, b.each = true, 0
 	}
 	share, err := s.least(sample)
 	if err == nil {
-		t, told, text, _, err = s.fitFrom(sample, share)
+		t, told, text, fits, err = s.fitFrom(sample, share)
 	}
-	return t, told, text, err
+	return t, told, text, fits, err
 }
 
 // least is the room of how many samples one takes at least, if the one before took that of several.

@@ -41,10 +41,13 @@ type sampling struct {
 	pack  *delta.Writer
 	texts [][]byte
 	size  int
+	every time.Duration
+	skip  int       // how many samples are left out from now on
 	n     int       // number of the next batch's first sample
 	since time.Time // when the last batch was made
 	begun time.Time // when its stream began
 	brief brief
+	crowd crowd
 	read  error // read it only after done
 
 	count int   // of samples that were sent; read it and sent only after done
@@ -52,7 +55,7 @@ type sampling struct {
 }
 
 func (a *agent) startSampling(ctx context.Context, p sampleParams) (idResult, error) {
-	if p.Interval < minInterval || p.Interval > time.Hour || p.Keep < batchTime || p.Keep > mostKeep {
+	if p.Interval < minInterval || p.Interval > time.Hour || p.Keep < batchTime || p.Keep > mostKeep || p.Conns < 0 {
 		return idResult{}, fmt.Errorf("start sampling: interval %v, want %v to an hour; %v kept, want %v to %v", p.Interval, minInterval, p.Keep, batchTime, mostKeep)
 	}
 	reader, err := measure.NewSampler(a.src, p.Watch, a.o.Now)
@@ -66,7 +69,7 @@ func (a *agent) startSampling(ctx context.Context, p sampleParams) (idResult, er
 	}
 	first.At = at
 	run, cancel := context.WithCancel(context.Background())
-	s := &sampling{cancel: cancel, done: make(chan struct{}), reader: reader, ring: newRing(p.Keep), pack: &delta.Writer{}, brief: brief{most: p.Brief}}
+	s := &sampling{cancel: cancel, done: make(chan struct{}), reader: reader, ring: newRing(p.Keep), pack: &delta.Writer{}, brief: brief{most: p.Brief}, crowd: crowd{most: p.Conns}, every: p.Interval}
 	if s.id, err = a.samples.add(s); err != nil {
 		cancel()
 		return idResult{}, err
@@ -97,7 +100,7 @@ func (s *sampling) loop(ctx context.Context, a *agent, first model.Sample, inter
 			return s.flush()
 		case <-tick.C:
 		}
-		if s.brief.rests() {
+		if s.rests() {
 			continue
 		}
 		at := time.Since(a.began)
@@ -117,14 +120,18 @@ func (s *sampling) loop(ctx context.Context, a *agent, first model.Sample, inter
 
 // add takes a sample into the next batch.
 func (s *sampling) add(sample model.Sample) error {
+	s.crowd.take(sample)
 	if s.brief.most > 0 {
 		return s.addBrief(sample)
 	}
-	text, err := json.Marshal(sample)
+	text, err := json.Marshal(s.crowd.tell(sample))
 	if err != nil {
 		return fmt.Errorf("write sample: %w", err)
 	}
 	s.texts, s.size = append(s.texts, text), s.size+len(text)
+	if s.crowd.on {
+		return s.flushCrowd()
+	}
 	if time.Since(s.since) < batchTime-minInterval && s.size < batchBytes {
 		return nil
 	}
@@ -138,6 +145,27 @@ func (s *sampling) flush() error {
 	}
 	now := time.Now()
 	return s.batch(now, s.begins(now, streamTime), turns{}, 0)
+}
+
+// flushCrowd makes a batch of a sample of a crowd alone, which has to say that the next one comes later.
+func (s *sampling) flushCrowd() error {
+	last := s.texts[len(s.texts)-1]
+	s.texts = s.texts[:len(s.texts)-1]
+	if err := s.flush(); err != nil {
+		return err
+	}
+	s.texts, s.skip = [][]byte{last}, max(1, min(mostShare, int(crowdApart/s.every)))-1
+	now := time.Now()
+	return s.batch(now, s.begins(now, streamTime), turns{}, s.skip)
+}
+
+// rests tells that the sample whose time it is is left out, for the room or time that the one before took.
+func (s *sampling) rests() bool {
+	if s.skip == 0 {
+		return false
+	}
+	s.skip--
+	return true
 }
 
 // begins tells whether the next batch has to begin a stream, of those that last so long.

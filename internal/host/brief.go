@@ -117,6 +117,25 @@ func roundGrowths(s, before model.Sample) model.Sample {
 		rounded(&c.WmemQueued, b.WmemQueued)
 		rounded(&c.RmemAlloc, b.RmemAlloc)
 	}
+	return roundTotals(s, before)
+}
+
+// roundTotals does so with the sums of connections.
+func roundTotals(s, before model.Sample) model.Sample {
+	s.Totals = slices.Clone(s.Totals)
+	for i := range s.Totals {
+		t := &s.Totals[i]
+		if i >= len(before.Totals) || before.Totals[i].Remote != t.Remote {
+			continue
+		}
+		b := before.Totals[i]
+		rounded(&t.BytesAcked, b.BytesAcked)
+		rounded(&t.BytesReceived, b.BytesReceived)
+		rounded(&t.Busy, b.Busy)
+		rounded(&t.RwndLimited, b.RwndLimited)
+		rounded(&t.SndbufLimited, b.SndbufLimited)
+		rounded(&t.Nothing, b.Nothing)
+	}
 	return s
 }
 

@@ -113,6 +113,36 @@ type told struct {
 	apart             time.Duration // between two samples, the most
 	longest, oldest   time.Duration // for which a core was not told; and a round trip
 	rounded           bool
+
+	conns, unseen int // of a crowd: how many are told in a sample at least, and how many never were
+	seen          map[connKey]bool
+	began         model.ConnTotal // what all had done when the first sample was told
+}
+
+// crowded compares a sample that tells some of a host's connections with what all of them did.
+func crowded(t *testing.T, n int, is, was model.Sample, out *told) {
+	t.Helper()
+	at, all := map[connKey]model.Conn{}, model.ConnTotal{Remote: is.Totals[0].Remote, Conns: len(was.Conns)}
+	for _, c := range was.Conns {
+		at[keyOf(c)] = c
+		all.BytesAcked, all.BytesReceived, all.Busy = all.BytesAcked+c.BytesAcked, all.BytesReceived+c.BytesReceived, all.Busy+c.Busy
+	}
+	if out.seen == nil {
+		out.seen, out.began, out.conns = map[connKey]bool{}, all, len(is.Conns)
+	}
+	b := is.Totals[0]
+	for _, x := range [][2]int64{{b.BytesAcked, all.BytesAcked - out.began.BytesAcked}, {b.BytesReceived, all.BytesReceived - out.began.BytesReceived}, {int64(b.Busy), int64(all.Busy - out.began.Busy)}} {
+		if x[0] > x[1] || x[1]-x[0] > x[1]/200 || len(is.Totals) != 1 || b.Conns != all.Conns {
+			t.Fatalf("second %d: all connections are told as %+v, and grew by %d since the beginning", n, is.Totals, x)
+		}
+	}
+	for _, x := range is.Conns {
+		if c, ok := at[keyOf(x)]; !ok || x.BytesAcked > c.BytesAcked || c.BytesAcked-x.BytesAcked > c.BytesAcked/256 {
+			t.Fatalf("second %d: a connection was told as %+v, and is %+v", n, x, c)
+		}
+		out.seen[keyOf(x)] = true
+	}
+	out.conns, out.unseen = min(out.conns, len(is.Conns)), len(was.Conns)-len(out.seen)
 }
 
 // tells tells whether a connection's counters were told as they are or, rounded, as less than they are by no
@@ -138,7 +168,7 @@ func tells(x, is, before model.Conn, rounded bool) bool {
 // follows has an agent send a host's samples, reads them, and compares what was told with what was.
 func follows(t *testing.T, h *working, seconds int) (out told) {
 	t.Helper()
-	s := &sampling{id: 7, ring: newRing(mostKeep), pack: &delta.Writer{}, brief: brief{most: BriefBytes}}
+	s := &sampling{id: 7, ring: newRing(mostKeep), pack: &delta.Writer{}, brief: brief{most: BriefBytes}, crowd: crowd{most: BriefConns}}
 	c := &Client{samples: map[int]*collected{}, types: &Types{}}
 	var came []model.Sample
 	made, began := 0, 0
@@ -147,7 +177,7 @@ func follows(t *testing.T, h *working, seconds int) (out told) {
 	last, rtts := map[int]int{}, map[int]map[time.Duration]int{}
 	for n := range seconds {
 		was := h.second()
-		if s.brief.rests() {
+		if s.rests() {
 			continue
 		}
 		if err := s.add(was); err != nil {
@@ -181,6 +211,10 @@ func follows(t *testing.T, h *working, seconds int) (out told) {
 				t.Fatalf("second %d: the packets of core %d were told as %+v, and it had %+v", n, x.CPU, x, was.Softnet[x.CPU])
 			}
 		}
+		if is.Totals != nil {
+			crowded(t, n, is, was, &out)
+			continue
+		}
 		for i, x := range is.Conns {
 			if out.rounded = s.brief.coarse; !tells(x, was.Conns[i], came[max(0, made-2)].Conns[i], out.rounded) {
 				t.Fatalf("second %d: a connection was told as %+v, and is %+v", n, x, was.Conns[i])
@@ -197,7 +231,7 @@ func follows(t *testing.T, h *working, seconds int) (out told) {
 			t.Fatalf("second %d: something else than cores was left out", n)
 		}
 	}
-	out.mean /= seconds + s.brief.skip - began
+	out.mean /= seconds + s.skip - began
 	return out
 }
 
@@ -212,10 +246,12 @@ func TestABriefSampleIsBrief(t *testing.T) {
 	}{{4, 1, 2, time.Second}, {16, 2, 2, time.Second}, {64, 4, 2, 5 * time.Second}, {128, 6, 2, 10 * time.Second}, {256, 8, 2, 15 * time.Second},
 		{4, 1, 16, 8 * time.Second}, {16, 2, 8, 5 * time.Second}, {64, 4, 16, 15 * time.Second},
 		{16, 2, 30, 15 * time.Second}, {16, 2, 100, 30 * time.Second}, {64, 4, 100, 30 * time.Second}, {16, 2, 200, 30 * time.Second},
-		{64, 4, 400, time.Minute}, {16, 2, 600, time.Minute}} {
+		{64, 4, 400, time.Minute}, {16, 2, 600, time.Minute},
+		{16, 2, 1000, time.Minute}, {64, 4, 5000, time.Minute}, {16, 2, 20_000, time.Minute}} {
 		got := follows(t, newWorking(c.cores, c.nics, c.conns), 90)
+		got.seen, got.began = nil, model.ConnTotal{}
 		t.Logf("%d cores, %d interfaces, %d connections: %+v", c.cores, c.nics, c.conns, got)
-		if got.most > BriefBytes || got.first > 30e3+500*c.conns || got.longest > c.within {
+		if got.most > BriefBytes || got.first > 30e3+500*min(c.conns, BriefConns) || got.longest > c.within {
 			t.Errorf("%d cores, %d interfaces, %d connections: %+v, want at most %d bytes a second and %v", c.cores, c.nics, c.conns, got, BriefBytes, c.within)
 		}
 	}
@@ -244,7 +280,7 @@ func TestABriefSampleIsSoonAgain(t *testing.T) {
 	h, s := newWorking(16, 2, 150), &sampling{id: 7, ring: newRing(mostKeep), pack: &delta.Writer{}, brief: brief{most: BriefBytes}}
 	second := func() {
 		x := h.second()
-		if s.brief.rests() {
+		if s.rests() {
 			return
 		}
 		if err := s.add(x); err != nil {
@@ -259,12 +295,12 @@ func TestABriefSampleIsSoonAgain(t *testing.T) {
 		t.Fatalf("150 connections take the room of %d samples", s.brief.share)
 	}
 	h.s.Conns = h.s.Conns[:1]
-	for s.brief.skip > 0 {
+	for s.skip > 0 {
 		second()
 	}
 	second()
 	second()
-	if s.brief.skip > 0 {
-		t.Errorf("one connection: %d samples are left out", s.brief.skip)
+	if s.skip > 0 {
+		t.Errorf("one connection: %d samples are left out", s.skip)
 	}
 }

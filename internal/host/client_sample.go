@@ -337,11 +337,12 @@ const briefFrom = time.Second
 
 // PassSampling is FollowSampling for who needs each sample once, for as long as a view lasts: none is
 // kept, and the returned function returns none. Samples of a second and more may be Partial, so that
-// none takes more than BriefBytes on its way.
+// none takes more than BriefBytes on its way; and where there are more than measure.CloseConns connections, or
+// BriefConns, some are told one by one.
 func (c *Client) PassSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
-	p := sampleParams{Watch: w, Interval: interval, Keep: mostKeep}
+	p := sampleParams{Watch: w, Interval: interval, Keep: mostKeep, Conns: measure.CloseConns}
 	if interval >= briefFrom {
-		p.Brief = BriefBytes
+		p.Brief, p.Conns = BriefBytes, BriefConns
 	}
 	s, id, err := c.sampleOnce(ctx, p)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // Protocol is the version of the agent's protocol; both ends must have the same.
-const Protocol = 8
+const Protocol = 9
 
 // effect is what a method does on its host.
 type effect string
@@ -170,6 +170,9 @@ type sampleParams struct {
 	// that it has no more (see turns); 0: all is told. Where the counters of connections alone take more,
 	// samples are told more seldom (see Rest of batchPush). A sample that begins a stream tells all.
 	Brief int `json:"brief,omitempty"`
+	// Conns is how many connections a sample may have, all told one by one; of more, some are, and sums
+	// of all (model.Sample.Totals). 0: any number.
+	Conns int `json:"conns,omitempty"`
 }
 
 // batchPush carries Count samples of sampling ID from number N on, counted from 0, as JSON texts

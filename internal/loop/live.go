@@ -215,7 +215,10 @@ func (l *Live) alone(key [2]int, e *liveEnd) watch.Judgement {
 	if j, not := e.unfit(l.elapsed()); not {
 		return j
 	}
-	samples := e.window.Samples()
+	samples, some := watch.Alike(e.window.Samples(), least)
+	if some {
+		return l.crowdOf(key, e, samples, nil)
+	}
 	if at, ok := watch.Turn(samples, func(netip.Addr) bool { return true }); ok {
 		samples = watch.After(samples, at)
 	}
@@ -243,8 +246,13 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 			return j
 		}
 	}
-	x := &explain.End{Host: a.Name, Facts: a.facts, Samples: a.window.Samples()}
-	y := &explain.End{Host: b.Name, Facts: b.facts, Samples: b.window.Samples()}
+	xs, someX := watch.Alike(a.window.Samples(), least)
+	ys, someY := watch.Alike(b.window.Samples(), least)
+	if someX || someY {
+		return l.crowd(key, crowdEnd{a, xs, someX}, crowdEnd{b, ys, someY})
+	}
+	x := &explain.End{Host: a.Name, Facts: a.facts, Samples: xs}
+	y := &explain.End{Host: b.Name, Facts: b.facts, Samples: ys}
 	if a.Target.Control > 0 {
 		mirrored(y.Samples, x.Samples)
 	}

@@ -88,6 +88,8 @@ func (l *Live) settle(key [2]int, p *watch.Path, j watch.Judgement) watch.Judgem
 	now := l.elapsed()
 	least, most := l.densities(key)
 	switch {
+	case j.Crowd: // no close look would tell more
+		*g = glance{}
 	case j.State != watch.Moving && j.State != watch.CannotTell:
 		*g = glance{} // the next data are a new transfer
 	case least >= closely:

@@ -34,6 +34,9 @@ func (l *Live) pairs() [][2]int {
 			for _, c := range s.Conns {
 				join(i, c.Remote.Addr())
 			}
+			for _, t := range s.Totals {
+				join(i, t.Remote)
+			}
 		}
 		if e.facts != nil {
 			for _, m := range e.facts.Mounts {

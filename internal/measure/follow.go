@@ -8,6 +8,11 @@ import (
 	"linerate/internal/model"
 )
 
+// CloseConns is how many connections of a host a live view has told one by one at most, so that each can
+// be judged. Of more a sample would have megabytes of text, ten times a second: then it has some of
+// them, and what all of them did as sums (model.Sample.Totals).
+const CloseConns = 2000
+
 // Follower is an End that passes samples on as they are taken.
 type Follower interface {
 	// FollowSampling is StartSampling; each gets every sample as it arrives, in order, and must

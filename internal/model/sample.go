@@ -27,13 +27,16 @@ type Sample struct {
 	// that nobody looks at; such a sample is never kept.
 	Partial bool `json:"-"`
 	// Next is when after it the host tells the next one, where that was said; 0: it was not.
-	Next    time.Duration `json:"-"`
-	Conns   []Conn        `json:"conns,omitempty"`
-	CPUs    []CPUTime     `json:"cpus,omitempty"`
-	Tasks   []Task        `json:"tasks,omitempty"`
-	NICs    []NICCount    `json:"nics,omitempty"`
-	Qdiscs  []QdiscCount  `json:"qdiscs,omitempty"`
-	Softnet []Softnet     `json:"softnet,omitempty"`
+	Next  time.Duration `json:"-"`
+	Conns []Conn        `json:"conns,omitempty"`
+	// Totals, if there are any, are what all connections did, by peer: Conns are then only some of them.
+	// So it is of a host with very many connections while it is watched live; such a sample is never kept.
+	Totals  []ConnTotal  `json:"totals,omitempty"`
+	CPUs    []CPUTime    `json:"cpus,omitempty"`
+	Tasks   []Task       `json:"tasks,omitempty"`
+	NICs    []NICCount   `json:"nics,omitempty"`
+	Qdiscs  []QdiscCount `json:"qdiscs,omitempty"`
+	Softnet []Softnet    `json:"softnet,omitempty"`
 	// Queues are the transmit queues of interfaces that have several, where that was asked for.
 	Queues []QueueCount `json:"queues,omitempty"`
 	// SNMP counters, "Tcp.RetransSegs", "TcpExt.TCPTimeouts", "IpExt.InOctets", …
@@ -52,6 +55,23 @@ type Sample struct {
 	Server *ServerCount `json:"server,omitempty"`
 	// Copy is how far this host's end of one of our copies is.
 	Copy *CopyCount `json:"copy,omitempty"`
+}
+
+// ConnTotal is what all connections to a peer did since their host began to count, each from when it
+// was first seen.
+type ConnTotal struct {
+	Remote netip.Addr `json:"remote"`
+	// Since is when that was, by the agent's own clock: sums with another one count something else.
+	Since         time.Duration `json:"since"`
+	Conns         int           `json:"conns"` // how many there are now
+	BytesAcked    int64         `json:"bytes_acked"`
+	BytesReceived int64         `json:"bytes_received"`
+	// Of those that sent no less than they received: for how long, added up, they had something to send,
+	// waited meanwhile for the peer's window and for their own buffer, and had nothing to send.
+	Busy          time.Duration `json:"busy"`
+	RwndLimited   time.Duration `json:"rwnd_limited"`
+	SndbufLimited time.Duration `json:"sndbuf_limited"`
+	Nothing       time.Duration `json:"nothing"`
 }
 
 // CopyCount is what an end of a copy has done since the ends met: times are sums over all of

@@ -15,7 +15,11 @@ type Judgement struct {
 	Goodput unit.BitRate
 	Ceiling *unit.BitRate
 	Conns   []Conn
-	Why     string
+	// Unlisted is how many connections there are beyond Conns; Crowd: too many to be judged one by one, also
+	// while somebody looks.
+	Unlisted int
+	Crowd    bool
+	Why      string
 	// Judged is when the verdict was made if it comes from an earlier window; else zero.
 	Judged time.Time
 }
@@ -39,7 +43,7 @@ func (p *Path) Step(now time.Time, window time.Duration, j Judgement, hosts []Ho
 	before := p.Steady.shown
 	shown, changed := p.Steady.Next(j.Named)
 	out := Picture{V: PictureVersion, At: now, Path: p.Name, Shown: shown, Window: window, Verdict: j.Verdict,
-		Goodput: j.Goodput, Ceiling: j.Ceiling, Hosts: hosts, Conns: j.Conns, Why: j.Why, Judged: j.Judged}
+		Goodput: j.Goodput, Ceiling: j.Ceiling, Hosts: hosts, Conns: j.Conns, Unlisted: j.Unlisted, Why: j.Why, Judged: j.Judged}
 	if out.Conns == nil {
 		out.Conns = []Conn{}
 	}

@@ -34,7 +34,7 @@ var (
 // waits is for how long the connections of a path waited for what.
 type waits struct{ busy, window, buffer, nothing time.Duration }
 
-// ends is a connection of a host.
+// ends is a connection of a host, or all that it has to a peer: then the local end and the remote port are zero.
 type ends struct {
 	host          string
 	local, remote netip.AddrPort
@@ -43,7 +43,8 @@ type ends struct {
 // counters are what a host's kernel had counted of a connection at a time.
 type counters struct {
 	inode                    uint32
-	at, busy, window, buffer time.Duration
+	since                    time.Duration // of a sum: see model.ConnTotal
+	at, busy, window, buffer time.Duration // at: of its sample; of a sum, with nothing to send
 }
 
 // wait adds to each path what its connections counted since the pictures before. Between two pictures
@@ -72,22 +73,46 @@ func (v *View) wait(all []watch.Picture) {
 	}
 	v.counted = now
 	for _, p := range all {
-		w := v.waits[p.Path]
+		w, summed, peers := v.waits[p.Path], map[string]bool{}, map[ends]bool{}
+		for _, h := range p.Hosts {
+			summed[h.Name] = h.Last != nil && len(h.Last.Totals) > 0
+		}
 		for _, c := range p.Conns {
-			if c.Busy != nil {
-				g := grown[ends{c.Host, c.Local, c.Remote}]
-				w.busy, w.window, w.buffer, w.nothing = w.busy+g.busy, w.window+g.window, w.buffer+g.buffer, w.nothing+g.nothing
+			if c.Busy != nil && !summed[c.Host] {
+				w.add(grown[ends{c.Host, c.Local, c.Remote}])
+			}
+			peers[toPeer(c.Host, c.Remote.Addr())] = summed[c.Host]
+		}
+		for e, is := range peers {
+			if is {
+				w.add(grown[e])
 			}
 		}
 		v.waits[p.Path] = w
 	}
 }
 
+func toPeer(host string, peer netip.Addr) ends {
+	return ends{host: host, remote: netip.AddrPortFrom(peer.Unmap(), 0)}
+}
+
+func (w *waits) add(g waits) {
+	w.busy, w.window, w.buffer, w.nothing = w.busy+g.busy, w.window+g.window, w.buffer+g.buffer, w.nothing+g.nothing
+}
+
 // count takes the counters of a host's connections, and by how much they grew.
 func (v *View) count(h watch.Host, now map[ends]counters, grown map[ends]waits) {
+	for _, t := range h.Last.Totals {
+		e := toPeer(h.Name, t.Remote)
+		n := counters{since: t.Since, at: t.Nothing, busy: t.Busy, window: t.RwndLimited, buffer: t.SndbufLimited}
+		now[e] = n
+		if b, ok := v.counted[e]; ok && b.since == n.since {
+			grown[e] = waits{n.busy - b.busy, n.window - b.window, n.buffer - b.buffer, n.at - b.at}
+		}
+	}
 	for _, c := range h.Last.Conns {
 		e := ends{h.Name, c.Local, c.Remote}
-		n := counters{c.Inode, h.Last.At, c.Busy, c.RwndLimited, c.SndbufLimited}
+		n := counters{inode: c.Inode, at: h.Last.At, busy: c.Busy, window: c.RwndLimited, buffer: c.SndbufLimited}
 		now[e] = n
 		if b, ok := v.counted[e]; ok && b.inode == n.inode && n.busy >= b.busy {
 			busy := n.busy - b.busy

@@ -127,3 +127,28 @@ func TestQueuesHaveSeriesByOption(t *testing.T) {
 		}
 	}
 }
+
+// Of a host that tells some of its connections the path has the times of all.
+func TestWaitsOfACrowdAreThoseOfAll(t *testing.T) {
+	v, _ := serve(t)
+	from, to := netip.MustParseAddrPort("10.0.0.1:5000"), netip.MustParseAddrPort("10.0.0.2:2049")
+	share := 1.0
+	pass := func(at, since, busy time.Duration) {
+		t.Helper()
+		h := watch.Host{Name: "a", Last: &model.Sample{At: at, Conns: []model.Conn{{Local: from, Remote: to, Busy: busy / 900}},
+			Totals: []model.ConnTotal{{Remote: netip.MustParseAddr("10.0.0.3"), Since: since, Busy: 7 * busy}, {Remote: to.Addr(), Since: since, Conns: 900, Busy: busy, RwndLimited: busy / 2, Nothing: busy / 4}}}}
+		p := watch.Picture{At: noon.Add(at), Path: "with", Hosts: []watch.Host{h}, Conns: []watch.Conn{{Host: "a", Local: from, Remote: to, Busy: &share}}}
+		if err := v.Show([]watch.Picture{p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, c := range []struct {
+		since, busy time.Duration
+		want        float64
+	}{{1, 100 * time.Second, 0}, {1, 500 * time.Second, 400}, {2, 40 * time.Second, 400}, {2, 80 * time.Second, 440}} {
+		pass(time.Duration(i)*time.Second, c.since, c.busy)
+		if w := v.waits["with"]; w.busy.Seconds() != c.want || w.window != w.busy/2 || w.nothing != w.busy/4 {
+			t.Errorf("picture %d: %+v, want %v s", i, w, c.want)
+		}
+	}
+}

@@ -19,6 +19,9 @@ const (
 	// crowdApart is the time between two samples of a crowd that somebody looks at: which limits each
 	// connection cannot be told of it anyway, and reading very many takes long.
 	crowdApart = time.Second
+	// missed is for how many samples a connection is remembered that is gone: while others come and go the
+	// kernel's list may miss one, and what it moved meanwhile counts once it is listed again.
+	missed = 3
 	// lonely is for how long the sum of a peer is told that has no connection.
 	lonely = time.Minute
 	// mostLarge of those that grow most are told, and mostInTurn of the others, each in stay samples.
@@ -95,7 +98,7 @@ func (c *crowd) take(s model.Sample) {
 	for i, x := range s.Conns {
 		c.note(i, x)
 	}
-	maps.DeleteFunc(c.known, func(_ connKey, m *member) bool { return m.seen != c.n })
+	maps.DeleteFunc(c.known, func(_ connKey, m *member) bool { return c.n-m.seen > missed })
 	maps.DeleteFunc(c.totals, func(_ netip.Addr, t *total) bool { return s.At-t.last > lonely })
 	c.choose()
 }
@@ -136,7 +139,7 @@ func sum(t *model.ConnTotal, a, b counts, took time.Duration) int64 {
 // choose has those told that grow most, and of the others those that were not told for longest.
 func (c *crowd) choose() {
 	c.turn = c.turn[min(len(c.turn), max(0, len(c.turn)-mostInTurn+mostInTurn/stay)):]
-	gone := func(k connKey) bool { return c.known[k] == nil }
+	gone := func(k connKey) bool { return c.known[k] == nil || c.known[k].seen != c.n }
 	c.turn = slices.DeleteFunc(c.turn, gone)
 	in := map[connKey]bool{}
 	for _, k := range slices.Concat(c.large, c.turn) {
@@ -144,7 +147,7 @@ func (c *crowd) choose() {
 	}
 	var others []connKey
 	for k := range c.known {
-		if !in[k] {
+		if !in[k] && !gone(k) {
 			others = append(others, k)
 		}
 	}

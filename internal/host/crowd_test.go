@@ -77,3 +77,27 @@ func TestACrowdEnds(t *testing.T) {
 		}
 	}
 }
+
+// What a connection moved counts also where the kernel's list did not have it for a sample.
+func TestACrowdMissesNothing(t *testing.T) {
+	h, c := newWorking(2, 1, BriefConns+2), crowd{most: BriefConns}
+	for n, missing := range []bool{false, true, false, false} {
+		s := h.s
+		s.Conns = slices.Clone(s.Conns)
+		for i := range s.Conns {
+			s.Conns[i].BytesAcked = int64(n) * 1e6
+		}
+		if missing {
+			s.Conns = s.Conns[1:]
+		}
+		c.take(s)
+		is := c.tell(s)
+		want := int64(n) * int64(len(h.s.Conns)) * 1e6
+		if missing {
+			want -= 1e6
+		}
+		if is.Totals[0].BytesAcked != want || slices.ContainsFunc(is.Conns, func(x model.Conn) bool { return missing && keyOf(x) == keyOf(h.s.Conns[0]) }) {
+			t.Errorf("sample %d: %d bytes, want %d", n, is.Totals[0].BytesAcked, want)
+		}
+	}
+}

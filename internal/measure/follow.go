@@ -9,9 +9,9 @@ import (
 )
 
 // CloseConns is how many connections of a host a live view has told one by one at most, so that each can
-// be judged. Of more a sample would have megabytes of text, ten times a second: then it has some of
+// be judged. Of more a sample would have more than a megabyte of text, ten times a second: then it has some of
 // them, and what all of them did as sums (model.Sample.Totals).
-const CloseConns = 2000
+const CloseConns = 1000
 
 // Follower is an End that passes samples on as they are taken.
 type Follower interface {

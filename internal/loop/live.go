@@ -75,10 +75,12 @@ type Live struct {
 	Ends     []LiveEnd
 	Apart    bool
 	LineRate model.Fact[unit.BitRate]
-	Window   time.Duration
-	Step     time.Duration
-	Hold     int
-	Now      func() time.Time
+	// LineRates is what is stated between two of the ends, the lower first; LineRate, where present, goes before it.
+	LineRates map[[2]int]unit.BitRate
+	Window    time.Duration
+	Step      time.Duration
+	Hold      int
+	Now       func() time.Time
 	// Show is called after each step with a picture of each path; its error ends the view.
 	Show func([]watch.Picture) error
 	// Looked returns the paths that somebody looks at now. The hosts of the other paths are sampled
@@ -319,7 +321,7 @@ func mirrored(samples, other []model.Sample) {
 
 // judged is the verdict on a window in which data moved.
 func (l *Live) judged(key [2]int, c explain.Case, samples []model.Sample, seen []watch.Conn) watch.Judgement {
-	c.LineRate = l.lineRate(c)
+	c.LineRate = l.lineRate(key, c)
 	if l.passes(key) {
 		goodput, ceiling := explain.Carried(c)
 		return watch.Judgement{Named: watch.Named{State: watch.CannotTell}, Goodput: goodput, Ceiling: ceiling, Conns: seen}

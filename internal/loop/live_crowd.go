@@ -87,7 +87,7 @@ func (l *Live) crowdOf(key [2]int, e *liveEnd, samples []model.Sample, other *li
 	if s.In > s.Out {
 		c.Sender, c.Receiver = nil, end
 	}
-	c.LineRate = l.lineRate(c)
+	c.LineRate = l.lineRate(key, c)
 	_, j.Ceiling = explain.Carried(c)
 	if all := connsOf(samples); all > measure.CloseConns {
 		j.Crowd, j.Why = true, fmt.Sprintf("%s has %s, more than can be judged one by one (%d): what is shown is what they move together", e.Name, unit.Count(all, "connection"), measure.CloseConns)

@@ -73,9 +73,9 @@ func hostsOf(r model.Run) (out []string) {
 
 // lineRate is the rate that was stated, else that from which the recorded ceiling follows: a
 // ceiling is a line rate times the payload's share of a frame.
-func (l *Live) lineRate(c explain.Case) model.Fact[unit.BitRate] {
+func (l *Live) lineRate(key [2]int, c explain.Case) model.Fact[unit.BitRate] {
 	if l.LineRate.State == model.Present || l.ceiling == nil {
-		return l.LineRate
+		return l.stated(key)
 	}
 	c.LineRate = model.Known(unit.Gbit)
 	of := explain.Ceiling(c)
@@ -83,4 +83,12 @@ func (l *Live) lineRate(c explain.Case) model.Fact[unit.BitRate] {
 		return l.LineRate
 	}
 	return model.Known(*l.ceiling / *of.Rate * unit.Gbit)
+}
+
+// stated is the line rate that was stated for a path.
+func (l *Live) stated(key [2]int) model.Fact[unit.BitRate] {
+	if r, ok := l.LineRates[key]; ok && l.LineRate.State != model.Present {
+		return model.Known(r)
+	}
+	return l.LineRate
 }

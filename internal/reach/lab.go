@@ -90,20 +90,63 @@ func (d Dialler) StatedRate(ctx context.Context, from, to host.Name, addr netip.
 	if from.Reach != host.Lab || to.Reach != host.Lab || from.Lab != to.Lab {
 		return NotStated()
 	}
-	c, err := d.Lab(from.Lab)
+	s, err := d.labStatus(ctx, from.Lab)
+	if err != nil || !promises(s, from.Host, to.Host, addr) {
+		return NotStated()
+	}
+	return model.Known(d.promised(s))
+}
+
+// StatedRates is StatedRate between each two of some hosts, whichever of them sends, by their places, the lower
+// first; what is not stated is not in it. own are the addresses of each host; each lab's rate is logged once.
+func (d Dialler) StatedRates(ctx context.Context, hosts []host.Name, own func(i int) []netip.Addr) map[[2]int]unit.BitRate {
+	labs, out := map[string][]int{}, map[[2]int]unit.BitRate{}
+	for i, n := range hosts {
+		if n.Reach == host.Lab {
+			labs[n.Lab] = append(labs[n.Lab], i)
+		}
+	}
+	for name, in := range labs {
+		s, err := d.labStatus(ctx, name)
+		if err != nil {
+			continue // its rates are not stated then
+		}
+		before := len(out)
+		for _, from := range in {
+			for _, to := range in {
+				if slices.ContainsFunc(own(to), func(a netip.Addr) bool { return promises(s, hosts[from].Host, hosts[to].Host, a) }) {
+					out[[2]int{min(from, to), max(from, to)}] = unit.BitRate(s.Flow.Rate)
+				}
+			}
+		}
+		if len(out) > before {
+			d.promised(s)
+		}
+	}
+	return out
+}
+
+func (d Dialler) labStatus(ctx context.Context, name string) (lab.Status, error) {
+	c, err := d.Lab(name)
 	if err != nil {
-		return NotStated()
+		return lab.Status{}, err
 	}
-	s, err := c.Status(ctx)
-	if err != nil || !slices.Contains(s.Flow.From, from.Host) || s.Flow.To != to.Host {
-		return NotStated()
+	return c.Status(ctx)
+}
+
+// promises tells whether a lab's description has a flow from a host to another one's address.
+func promises(s lab.Status, from, to string, addr netip.Addr) bool {
+	if !slices.Contains(s.Flow.From, from) || s.Flow.To != to {
+		return false
 	}
-	h, err := hostOf(s, to.Host)
-	if err != nil || h.Data != addr.String() {
-		return NotStated()
-	}
+	h, err := hostOf(s, to)
+	return err == nil && h.Data == addr.String()
+}
+
+// promised is the rate of a lab's flow, which is logged.
+func (d Dialler) promised(s lab.Status) unit.BitRate {
 	if d.Log != nil {
 		d.Log(fmt.Sprintf("line rate: %s, as topology %s states it", unit.BitRate(s.Flow.Rate), s.Topology))
 	}
-	return model.Known(unit.BitRate(s.Flow.Rate))
+	return unit.BitRate(s.Flow.Rate)
 }

@@ -137,7 +137,7 @@ func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 		return l.Run(ctx)
 	}
 	var err error
-	if l.Ends, l.LineRate, err = o.ends(ctx, e, p); err != nil {
+	if l.Ends, l.LineRates, err = o.ends(ctx, e, p); err != nil {
 		return err
 	}
 	return l.Run(ctx)
@@ -145,10 +145,10 @@ func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 
 // ends reaches the hosts once, to see that they are there and which addresses they have. One that is
 // not is tried again while the others are watched.
-func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.LiveEnd, model.Fact[unit.BitRate], error) {
+func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.LiveEnd, map[[2]int]unit.BitRate, error) {
 	names, err := o.names()
 	if err != nil {
-		return nil, o.LineRate, err
+		return nil, nil, err
 	}
 	d := e.Reach(p)
 	b := newBook(len(names))
@@ -170,16 +170,16 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 				_ = a.Close() // what is wrong is known
 			}
 		}
-		return nil, o.LineRate, cmp.Or(why, ctx.Err())
+		return nil, nil, cmp.Or(why, ctx.Err())
 	}
 	for i, err := range failed {
 		if err != nil {
 			p.Say("%s cannot be reached, and is tried again: %s", o.Hosts[i], failure.FirstLine(err))
 		}
 	}
-	rate := o.LineRate
-	if to := b.own(1); rate.State != model.Present && len(names) == 2 && len(to) > 0 {
-		rate = d.StatedRate(ctx, names[0], names[1], to[0])
+	var rates map[[2]int]unit.BitRate
+	if o.LineRate.State != model.Present {
+		rates = d.StatedRates(ctx, names, b.own)
 	}
 	own, err := brokers(ctx, d, names)
 	if err != nil {
@@ -212,7 +212,7 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 		}
 		out = append(out, x)
 	}
-	return out, rate, nil
+	return out, rates, nil
 }
 
 // missing is the error of a host that its lab does not have, and will not have later.

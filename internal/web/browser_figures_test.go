@@ -1,6 +1,8 @@
 package web
 
 import (
+	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -39,6 +41,22 @@ func pageHasFigures(t *testing.T, p *page) {
 		q.Ceiling = nil
 	})
 	p.until(`document.querySelector(".path .bar").hidden && document.querySelector(".path .numbers").textContent.includes("--line-rate") && getComputedStyle(document.querySelector(".tile .bar")).visibility === "hidden"`)
+
+	// A connection between two hosts is there with both of its ends, and is one; of very many some are not told.
+	from, to := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddrPort("10.0.0.2:5201")
+	for untold, want := range map[int]string{0: "and 10 more", 900: "and 910 more"} {
+		l.set(false, func(q *watch.Picture) {
+			var far []watch.Conn
+			q.Conns, q.Unlisted = nil, untold
+			for i := range 60 {
+				local := netip.AddrPortFrom(from, uint16(40000+i))
+				q.Conns, far = append(q.Conns, watch.Conn{Local: local, Remote: to}), append(far, watch.Conn{Local: to, Remote: local})
+			}
+			q.Conns = append(q.Conns, far...)
+		})
+		p.until(`document.querySelectorAll("#conns tbody tr").length === 50 && document.querySelector("#conns").innerText.includes(" more")`)
+		p.until(fmt.Sprintf(`document.querySelector("#conns p").innerText === %q`, want))
+	}
 
 	// What has just begun to be watched is neither stale nor lost.
 	l.set(false, func(q *watch.Picture) { q.Shown = watch.Named{State: watch.Starting} })

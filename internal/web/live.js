@@ -101,12 +101,24 @@ const table = (head, rows) => {
   t.append(el("tbody", "", ...rows.map((r) => el("tr", "", ...r.map((c) => el("td", "", c))))));
   return el("div", "scroll", t);
 };
-const drawConns = (conns) => {
-  const rows = conns.slice(0, 50).map((c) => [
+const mostConns = 50;
+// Of a connection between two hosts that are watched both ends are in a picture: it counts once.
+const unlisted = (conns) => {
+  const seen = new Set();
+  let more = 0;
+  conns.forEach((c, i) => {
+    if (i >= mostConns && !seen.has(c.local + " " + c.remote) && !seen.has(c.remote + " " + c.local)) more++;
+    seen.add(c.local + " " + c.remote);
+  });
+  return more;
+};
+const drawConns = (conns, untold) => {
+  const rows = conns.slice(0, mostConns).map((c) => [
     c.local + " → " + c.remote, rate(c.out_bps), rate(c.in_bps), span(c.rtt), Number((100 * c.resent_share).toPrecision(2)) + "%",
     share(c.receive_window_share), share(c.send_buffer_share), share(c.path_share), share(c.application_share)]);
   if (!rows.length) return [el("p", "small", "none")];
-  const more = conns.length > 50 ? [el("p", "small", "and " + (conns.length - 50) + " more")] : [];
+  const n = unlisted(conns) + untold;
+  const more = n ? [el("p", "small", "and " + n + " more")] : [];
   return [table(["connection", "out", "in", "RTT", "resent", "receive window", "send buffer", "path", "application"], rows), ...more];
 };
 const modes = ["user", "system", "softirq", "steal"];
@@ -259,7 +271,7 @@ const draw = (m) => {
   takeRows(m);
   drawRows();
   put("path", p ? drawPath(p) : el("p", m.hint ? "hint" : "small", m.hint || "no path yet; between hosts one appears with the first connection"));
-  put("conns", ...drawConns(p ? p.conns : []));
+  put("conns", ...drawConns(p ? p.conns : [], p && p.conns_unlisted || 0));
   put("hosts", ...(p ? p.hosts.map(drawHost) : []));
   document.getElementById("history").textContent = m.history;
   drawWaits(m.pending || []);

@@ -285,8 +285,8 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 	for _, k := range seen {
 		out, in = out+k.Out, in+k.In
 	}
-	if max(out, in) < moving { // of many connections each may move little
-		return a.quiet(len(seen))
+	if max(out, in) < moving || over(xs, ys) { // of many connections each may move little
+		return a.quiet(once(seen))
 	}
 	return l.judged(key, c, x.Samples, seen)
 }
@@ -324,6 +324,9 @@ func (l *Live) judged(key [2]int, c explain.Case, samples []model.Sample, seen [
 	c.LineRate = l.lineRate(key, c)
 	if l.passes(key) {
 		goodput, ceiling := explain.Carried(c)
+		if goodput == 0 && !tries(c) { // what the connections moved was the rest of a transfer that is over
+			return l.ends[key[0]].quiet(once(seen))
+		}
 		return watch.Judgement{Named: watch.Named{State: watch.CannotTell}, Goodput: goodput, Ceiling: ceiling, Conns: seen}
 	}
 	for _, e := range []*explain.End{c.Sender, c.Receiver} {
@@ -332,6 +335,9 @@ func (l *Live) judged(key [2]int, c explain.Case, samples []model.Sample, seen [
 		}
 	}
 	v := explain.Judge(c)
+	if v.Measured == 0 && v.Limiter == model.Undetermined && !tries(c) { // likewise
+		return l.ends[key[0]].quiet(once(seen))
+	}
 	return watch.Judgement{Named: watch.Name(v), Verdict: v, Goodput: v.Measured, Ceiling: v.Ceiling, Conns: seen}
 }
 

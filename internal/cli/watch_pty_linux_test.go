@@ -139,27 +139,6 @@ func (p *pty) ends() {
 	}
 }
 
-// quits types q until the program has ended, and wants it to have ended well: what reads keys before the terminal
-// was given away may take the first of those after (docs/dependencies.md).
-func (p *pty) quits(ended func()) {
-	p.Helper()
-	end := make(chan struct{})
-	go func() {
-		defer close(end)
-		ended()
-	}()
-	again := time.NewTicker(time.Second)
-	defer again.Stop()
-	for {
-		p.types("q")
-		select {
-		case <-end:
-			return
-		case <-again.C:
-		}
-	}
-}
-
 // over waits until the program has ended.
 func (p *pty) over() error {
 	p.Helper()
@@ -233,7 +212,7 @@ func (p *pty) signal(s syscall.Signal) {
 	}
 }
 
-// Ctrl-Z gives the terminal to the shell, and fg brings the picture back.
+// Ctrl-Z gives the terminal to the shell, and fg brings the picture back; the first key after that is heard.
 func TestWatchIsStoppedAndGoesOn(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -249,7 +228,8 @@ func TestWatchIsStoppedAndGoesOn(t *testing.T) {
 	p.until(" icanon")
 	p.until(openScreen)
 	p.shows("the recording is over")
-	p.quits(func() { p.until(leftScreen) })
+	p.types("q")
+	p.until(leftScreen)
 	p.until("ended")
 	p.ends()
 	if p.state() != p.was {
@@ -270,7 +250,8 @@ func TestWatchAloneIsNotStopped(t *testing.T) {
 	p.until(leftScreen) // what is typed before is lost
 	p.until(openScreen)
 	p.shows("the recording is over")
-	p.quits(p.ends)
+	p.types("q")
+	p.ends()
 }
 
 // A terminal that can do nothing, a pipe and NO_COLOR.

@@ -38,14 +38,16 @@ func OpenLive(out *os.File, color bool) (*Live, error) {
 	// The terminal is opened again, for an open file description of its own: what tcell sets on
 	// that is not left to the shell. The way through /proc also leads to a terminal other than the
 	// process's own, and to that of a session without one (su -c).
-	tty, err := tcell.NewDevTtyFromDev(fmt.Sprintf("/proc/self/fd/%d", out.Fd()))
+	dev := fmt.Sprintf("/proc/self/fd/%d", out.Fd())
+	tty, err := tcell.NewDevTtyFromDev(dev)
 	if err != nil {
+		dev = "/dev/tty"
 		tty, err = tcell.NewDevTty()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the terminal: %w", err)
 	}
-	return LiveOn(tty, color)
+	return LiveOn(ownReader(tty, dev), color)
 }
 
 // LiveOn draws on a terminal. It sends the terminal no query: the answer would take a round trip,

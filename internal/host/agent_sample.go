@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"linerate/internal/host/delta"
@@ -42,10 +43,11 @@ type sampling struct {
 	texts [][]byte
 	size  int
 	every time.Duration
-	skip  int       // how many samples are left out from now on
-	n     int       // number of the next batch's first sample
-	since time.Time // when the last batch was made
-	begun time.Time // when its stream began
+	reads []time.Duration // how long the last ones took
+	skip  int             // how many samples are left out from now on
+	n     int             // number of the next batch's first sample
+	since time.Time       // when the last batch was made
+	begun time.Time       // when its stream began
 	brief brief
 	crowd crowd
 	read  error // read it only after done
@@ -105,6 +107,7 @@ func (s *sampling) loop(ctx context.Context, a *agent, first model.Sample, inter
 		}
 		at := time.Since(a.began)
 		sample, err := s.reader.Read(ctx)
+		s.took(time.Since(a.began) - at)
 		if ctx.Err() != nil {
 			return s.flush()
 		}
@@ -129,7 +132,7 @@ func (s *sampling) add(sample model.Sample) error {
 		return fmt.Errorf("write sample: %w", err)
 	}
 	s.texts, s.size = append(s.texts, text), s.size+len(text)
-	if s.crowd.on {
+	if s.rest() > 0 {
 		return s.flushCrowd()
 	}
 	if time.Since(s.since) < batchTime-minInterval && s.size < batchBytes {
@@ -154,9 +157,24 @@ func (s *sampling) flushCrowd() error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	s.texts, s.skip = [][]byte{last}, max(1, min(mostShare, int(crowdApart/s.every)))-1
+	s.texts, s.skip = [][]byte{last}, s.rest()
 	now := time.Now()
 	return s.batch(now, s.begins(now, streamTime), turns{}, s.skip)
+}
+
+// took notes how long it took to read a sample.
+func (s *sampling) took(long time.Duration) {
+	s.reads = append(s.reads[max(0, len(s.reads)-3):], long)
+}
+
+// rest is how many samples are left out after one, since reading takes long. What counts is the shortest of some
+// readings: a machine that is busy for a moment makes one long.
+func (s *sampling) rest() int {
+	if len(s.reads) == 0 {
+		return 0
+	}
+	apart := s.crowd.apart(slices.Min(s.reads))
+	return max(1, min(mostShare, int((apart+s.every-1)/s.every))) - 1
 }
 
 // rests tells that the sample whose time it is is left out, for the room or time that the one before took.

@@ -19,8 +19,9 @@ import (
 // working is a host whose cores, interfaces and connections all work, each as counters of Linux do: cores in
 // ticks, interfaces and connections by what went through them.
 type working struct {
-	rng *rand.Rand
-	s   model.Sample
+	rng  *rand.Rand
+	s    model.Sample
+	busy int // how many connections move data; 0: all
 }
 
 func newWorking(cores, nics, conns int) *working {
@@ -78,7 +79,9 @@ func (h *working) second() model.Sample {
 		q.Packets, q.Bytes = q.Packets+tx, q.Bytes+tx*66
 	}
 	for i := range s.Conns {
-		h.send(&s.Conns[i])
+		if h.busy == 0 || i < h.busy {
+			h.send(&s.Conns[i])
+		}
 	}
 	for i := range 40 { // of which the protocols count, on a busy host
 		s.SNMP[fmt.Sprintf("TcpExt.Counter%d", 6*i)] += h.about(math.Pow(10, float64(i%6)))
@@ -242,13 +245,16 @@ func TestABriefSampleIsBrief(t *testing.T) {
 	labtest.OneGoroutine(t)
 	for _, c := range []struct {
 		cores, nics, conns int
+		busy               int           // of the connections; 0: all
 		within             time.Duration // each core is told
-	}{{4, 1, 2, time.Second}, {16, 2, 2, time.Second}, {64, 4, 2, 5 * time.Second}, {128, 6, 2, 10 * time.Second}, {256, 8, 2, 15 * time.Second},
-		{4, 1, 16, 8 * time.Second}, {16, 2, 8, 5 * time.Second}, {64, 4, 16, 15 * time.Second},
-		{16, 2, 30, 15 * time.Second}, {16, 2, 100, 30 * time.Second}, {64, 4, 100, 30 * time.Second}, {16, 2, 200, 30 * time.Second},
-		{64, 4, 400, time.Minute}, {16, 2, 600, time.Minute},
-		{16, 2, 1000, time.Minute}, {64, 4, 5000, time.Minute}, {16, 2, 20_000, time.Minute}} {
-		got := follows(t, newWorking(c.cores, c.nics, c.conns), 90)
+	}{{4, 1, 2, 0, time.Second}, {16, 2, 2, 0, time.Second}, {64, 4, 2, 0, 5 * time.Second}, {128, 6, 2, 0, 10 * time.Second}, {256, 8, 2, 0, 15 * time.Second},
+		{4, 1, 16, 0, 8 * time.Second}, {16, 2, 8, 0, 5 * time.Second}, {64, 4, 16, 0, 15 * time.Second},
+		{16, 2, 30, 0, 15 * time.Second}, {16, 2, 100, 0, 30 * time.Second}, {64, 4, 100, 0, 30 * time.Second}, {16, 2, 200, 0, 30 * time.Second},
+		{64, 4, 400, 0, time.Minute}, {16, 2, 600, 0, time.Minute},
+		{16, 2, 1000, 0, time.Minute}, {64, 4, 5000, 0, time.Minute}, {16, 2, 20_000, 0, time.Minute}, {16, 2, 3000, 4, 15 * time.Second}} {
+		h := newWorking(c.cores, c.nics, c.conns)
+		h.busy = c.busy
+		got := follows(t, h, 90)
 		got.seen, got.began = nil, model.ConnTotal{}
 		t.Logf("%d cores, %d interfaces, %d connections: %+v", c.cores, c.nics, c.conns, got)
 		if got.most > BriefBytes || got.first > 30e3+500*min(c.conns, BriefConns) || got.longest > c.within {

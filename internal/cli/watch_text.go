@@ -61,7 +61,7 @@ func pathSection(p watch.Picture, under beneath) document.Section {
 	}
 	s.Add(timelineBlocks(under.lately)...)
 	if len(p.Conns) > 0 {
-		s.Add(connTable(p.Conns, p.Unlisted).Block())
+		s.Add(connTable(p.Conns, p.Unlisted, p.UnlistedIdle).Block())
 	}
 	s.Add(ladderBlocks(under.ladder)...)
 	return s
@@ -124,14 +124,24 @@ func watchMeter(p watch.Picture) document.Rung {
 // mostConns is how many connections a picture lists; --json has all.
 const mostConns = 8
 
-func connTable(conns []watch.Conn, untold int) document.Table {
+// connTable lists connections; of further ones, which are idle or not, it has the number.
+func connTable(conns []watch.Conn, untold int, idle bool) document.Table {
 	t := document.Table{Head: document.Columns("Connection", "#Out", "#In", "#RTT", "#Resent", "#Window", "#Buffer", "#Path", "#Application")}
 	for _, c := range conns[:min(len(conns), mostConns)] {
 		t.Row(fmt.Sprintf("%v → %v", c.Local, c.Remote), c.Out.String(), c.In.String(), c.RTT.Round(10*time.Microsecond).String(), fmt.Sprintf("%.2g%%", 100*c.Resent),
 			shareOr(c.Window), shareOr(c.Buffer), shareOr(c.ByPath), shareOr(c.ByApp))
 	}
-	if more := unlisted(conns) + untold; more > 0 {
+	more := unlisted(conns)
+	if !idle {
+		more, untold = more+untold, 0
+	}
+	switch {
+	case more > 0 && untold > 0:
+		t.Notes = append(t.Notes, fmt.Sprintf("and %s more, and %d idle", unit.Count(more, "connection"), untold))
+	case more > 0:
 		t.Notes = append(t.Notes, fmt.Sprintf("and %s more", unit.Count(more, "connection")))
+	case untold > 0:
+		t.Notes = append(t.Notes, fmt.Sprintf("and %s more, idle", unit.Count(untold, "connection")))
 	}
 	t.Notes = append(t.Notes, "Shares of the time: with a full receive window, a full send buffer, held back by the path, with nothing to send.")
 	return t

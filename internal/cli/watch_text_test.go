@@ -20,17 +20,20 @@ func TestConnectionsThatAreNotListed(t *testing.T) {
 	for _, c := range []struct {
 		conns  []watch.Conn
 		untold int
+		idle   bool
 		want   string
 	}{
-		{snd, 0, "and 13 connections more"},
-		{append(slices.Clone(snd), rcv...), 0, "and 13 connections more"},
-		{append(slices.Clone(snd[:6]), rcv[:6]...), 0, ""},
-		{append(slices.Clone(snd[:9]), rcv[:9]...), 0, "and 1 connection more"},
-		{snd[:8], 0, ""},
-		{snd, 4900, "and 4913 connections more"},
+		{snd, 0, false, "and 13 connections more"},
+		{append(slices.Clone(snd), rcv...), 0, true, "and 13 connections more"},
+		{append(slices.Clone(snd[:6]), rcv[:6]...), 0, false, ""},
+		{append(slices.Clone(snd[:9]), rcv[:9]...), 0, false, "and 1 connection more"},
+		{snd[:8], 0, true, ""},
+		{snd, 4900, false, "and 4913 connections more"},
+		{snd, 4900, true, "and 13 connections more, and 4900 idle"},
+		{snd[:4], 2996, true, "and 2996 connections more, idle"},
 	} {
 		got := ""
-		if notes := connTable(c.conns, c.untold).Notes; len(notes) > 1 {
+		if notes := connTable(c.conns, c.untold, c.idle).Notes; len(notes) > 1 {
 			got = fmt.Sprint(notes[0])
 		}
 		if got != c.want {

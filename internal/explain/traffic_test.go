@@ -130,3 +130,24 @@ func TestLateByTheReceiversCount(t *testing.T) {
 		t.Errorf("late: got %s: %s", v.Limiter, v.Line)
 	}
 }
+
+// Of a host that tells some of its connections, one that is told from a moment on did not begin then: what it
+// moved in its life is not what it moves.
+func TestOneOfVeryManyConnectionsDidNotBeginWhenItIsTold(t *testing.T) {
+	at := func(sec int, bytes int64, told bool, totals []model.ConnTotal) model.Sample {
+		s := model.Sample{At: time.Duration(sec) * time.Second, Totals: totals}
+		if told {
+			s.Conns = []model.Conn{{State: tcpEstablished, Inode: 7, BytesReceived: bytes}}
+		}
+		return s
+	}
+	for _, c := range []struct {
+		totals []model.ConnTotal
+		first  int64
+	}{{nil, 0}, {[]model.ConnTotal{{Conns: 3000}}, 1 << 40}} {
+		got := lifetimes([]model.Sample{at(0, 0, false, c.totals), at(1, 1<<40, true, c.totals), at(2, 1<<40+5, true, c.totals)})
+		if len(got) != 1 || got[0].first.BytesReceived != c.first || got[0].last.BytesReceived != 1<<40+5 {
+			t.Errorf("with sums %v: %+v", c.totals, got)
+		}
+	}
+}

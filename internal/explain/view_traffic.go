@@ -56,7 +56,7 @@ func lifetimes(in []model.Sample) (out []lifetime) {
 				continue
 			}
 			first := &model.Conn{}
-			if i == 0 {
+			if i == 0 || in[i].Totals != nil { // it may have been there before, and not been told
 				first = c
 			}
 			at[k], out = len(out), append(out, lifetime{first, c})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"linerate/internal/measure"
 	"linerate/internal/model"
 )
 
@@ -18,16 +19,17 @@ const (
 	// host. While somebody does it is measure.CloseConns.
 	BriefConns = 600
 	// crowdReads is how many times as long as reading a crowd takes it is to the next reading at least, and
-	// crowdApart the most that it is for that.
+	// crowdApart the most that it is for that; less than a second, so that it is known from a host that was
+	// not to be read more often.
 	crowdReads = 4
-	crowdApart = time.Second
+	crowdApart = 900 * time.Millisecond
 	// missed is for how many samples a connection is remembered that is gone: while others come and go the
 	// kernel's list may miss one, and what it moved meanwhile counts once it is listed again.
 	missed = 3
 	// lonely is for how long the sum of a peer is told that has no connection.
 	lonely = time.Minute
 	// mostLarge of those that move data are told, and mostInTurn of the others, each in stay samples.
-	mostLarge  = 256
+	mostLarge  = measure.MovingConns
 	mostInTurn = 24
 	stay       = 3
 	// What is told of a peer's connections is all but this share of what they moved since the sample before, if

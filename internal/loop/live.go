@@ -217,17 +217,18 @@ func (l *Live) alone(key [2]int, e *liveEnd) watch.Judgement {
 	if j, not := e.unfit(l.elapsed()); not {
 		return j
 	}
-	samples, some := watch.Alike(e.window.Samples(), least)
-	if some {
-		return l.crowdOf(key, e, samples, nil)
+	x := l.endOf(e, nil)
+	if x.some {
+		return l.crowdOf(key, x, nil)
 	}
+	samples := x.samples
 	if at, ok := watch.Turn(samples, func(netip.Addr) bool { return true }); ok {
 		samples = watch.After(samples, at)
 	}
 	samples = watch.Whole(samples)
 	peers := traffic(samples)
 	if idle(peers, samples) {
-		return e.quiet(conns(peers))
+		return e.quiet(conns(peers) + x.left)
 	}
 	judged := peers[0].addr
 	if !e.Target.serves(judged) {
@@ -238,7 +239,7 @@ func (l *Live) alone(key [2]int, e *liveEnd) watch.Judgement {
 	if e.Target.serves(judged) {
 		c.Protocol = e.Target.protocol()
 	}
-	return l.judged(key, c, samples, watch.Conns(e.Name, samples, judged))
+	return x.rest(l.judged(key, c, samples, watch.Conns(e.Name, samples, judged)))
 }
 
 // between judges the connections that two of the ends have to each other.
@@ -248,11 +249,11 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 			return j
 		}
 	}
-	xs, someX := watch.Alike(a.window.Samples(), least)
-	ys, someY := watch.Alike(b.window.Samples(), least)
-	if someX || someY {
-		return l.crowd(key, crowdEnd{a, xs, someX}, crowdEnd{b, ys, someY})
+	ofA, ofB := l.endOf(a, b.has), l.endOf(b, a.has)
+	if ofA.some || ofB.some {
+		return l.crowd(key, ofA, ofB)
 	}
+	xs, ys := together(ofA, ofB)
 	x := &explain.End{Host: a.Name, Facts: a.facts, Samples: xs}
 	y := &explain.End{Host: b.Name, Facts: b.facts, Samples: ys}
 	if a.Target.Control > 0 {
@@ -274,8 +275,9 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 			seen = append(seen, watch.Conns(e.end.Host, e.end.Samples, e.end.Peer)...)
 		}
 	}
+	left := max(ofA.left, ofB.left)
 	if len(seen) == 0 {
-		return a.quiet(0)
+		return a.quiet(left)
 	}
 	c := explain.Case{LineRate: l.LineRate, Passive: true, Sender: x, Receiver: y}
 	if explain.Watched(x, l.LineRate).Sender == nil {
@@ -286,9 +288,9 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 		out, in = out+k.Out, in+k.In
 	}
 	if max(out, in) < moving || over(xs, ys) { // of many connections each may move little
-		return a.quiet(once(seen))
+		return a.quiet(once(seen) + left)
 	}
-	return l.judged(key, c, x.Samples, seen)
+	return ofA.rest(ofB.rest(l.judged(key, c, x.Samples, seen)))
 }
 
 // has reports whether an address is the host's.

@@ -3,6 +3,7 @@ package loop
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"linerate/internal/explain"
@@ -12,30 +13,104 @@ import (
 	"linerate/internal/watch"
 )
 
-// A host with very many connections tells some of them, and what all of them did as sums (watch.Sums). The
-// goodput is right then; which limits the connections is not known.
+// A host with very many connections tells some of them, and what all of them did as sums (watch.Sums). Where
+// those that are told moved what all did, as few of thousands do, the others are idle and a path is judged as any other. Else
+// the goodput is right; which limits the connections is not known.
 
-// crowdEnd is an end of a path with the samples that may be judged; some: they do not tell all connections.
+// crowdEnd is an end of a path with the samples that may be judged.
 type crowdEnd struct {
 	*liveEnd
-	samples []model.Sample
-	some    bool
+	samples []model.Sample // if some is set, as they came
+	// some: the host tells some of its connections, and those do not account for what all moved over the window;
+	// lately: they begin to.
+	some, lately bool
+	// left is how many connections of a host that tells some are idle, and not in samples; crowd: it tells some.
+	left  int
+	crowd bool
 }
 
-// crowd judges a path of which at least one end does not tell all connections. If the other does, as a
-// client of many does, it is judged by that one alone.
+// endOf is an end, with what of its window may be judged of its connections to the peers that a function
+// selects; nil: to the one with most traffic.
+func (l *Live) endOf(e *liveEnd, serves func(netip.Addr) bool) crowdEnd {
+	samples, some := watch.Alike(e.window.Samples(), least)
+	out := crowdEnd{liveEnd: e, samples: samples, some: some, crowd: some}
+	if !some {
+		return out
+	}
+	any := func(netip.Addr) bool { return true }
+	if serves != nil {
+		any = serves
+	}
+	sums := watch.Sums(samples, any)
+	if len(sums) == 0 {
+		return out
+	}
+	busiest := sums[0]
+	if serves == nil {
+		serves = func(a netip.Addr) bool { return a == busiest.Peer }
+	}
+	told := watch.AccountOf(samples, serves, least)
+	out.lately = told.Lately
+	if told.Samples == nil || e.seldom(l.elapsed()) || max(busiest.Out, busiest.In) < moving && !stuck(told.Samples, serves) {
+		return out
+	}
+	out.samples, out.some = told.Samples, false
+	out.left = max(0, busiest.Conns-len(watch.Conns(e.Name, out.samples, busiest.Peer)))
+	return out
+}
+
+// stuck reports whether a connection waits for the answer to what it sent again and again.
+func stuck(samples []model.Sample, serves func(netip.Addr) bool) bool {
+	return slices.ContainsFunc(traffic(samples), func(p peer) bool { return p.stuck && serves(p.addr) })
+}
+
+// seldom reports whether a host was found, lately, to have more connections than can be read as often as a
+// verdict takes.
+func (e *liveEnd) seldom(now time.Duration) bool {
+	if next := e.window.Next(); next < slowInterval && next.Seconds() > 1/closely {
+		e.seldomAt, e.isSeldom = now, true
+	}
+	return e.isSeldom && now-e.seldomAt < lookAgain
+}
+
+// rest adds the connections to a judgement that are idle, and not told one by one.
+func (a crowdEnd) rest(j watch.Judgement) watch.Judgement {
+	if a.crowd {
+		j.Unlisted, j.Rest = max(j.Unlisted, a.left), true
+	}
+	return j
+}
+
+// together are the windows of two ends, which begin at the same time where one of them is a part, so that
+// what they moved can be compared.
+func together(a, b crowdEnd) (x, y []model.Sample) {
+	if !a.crowd && !b.crowd {
+		return a.samples, b.samples
+	}
+	from := max(a.samples[0].At, b.samples[0].At)
+	x, y = watch.After(a.samples, from), watch.After(b.samples, from)
+	for _, s := range [][]model.Sample{x, y} {
+		if len(s) < 2 || s[len(s)-1].At-s[0].At < least/2 {
+			return a.samples, b.samples
+		}
+	}
+	return x, y
+}
+
+// crowd judges a path of which the connections that at least one end tells do not account for what all moved. If
+// those of the other do, it is judged by that one alone: a client of many tells all.
 func (l *Live) crowd(key [2]int, a, b crowdEnd) watch.Judgement {
 	if a.some && !b.some {
 		a, b = b, a
 	}
 	if !a.some {
-		return l.oneOf(key, a, b.liveEnd)
+		return a.rest(l.oneOf(key, a, b.liveEnd))
 	}
 	// What is counted is what arrived, or what the end counts that knows linerate's own connections.
 	if sums := watch.Sums(a.samples, b.has); b.Target.Control > 0 || a.Target.Control == 0 && len(sums) > 0 && sums[0].Out > sums[0].In {
 		a, b = b, a
 	}
-	j := l.crowdOf(key, a.liveEnd, a.samples, b.liveEnd)
+	j := l.crowdOf(key, a, b.liveEnd)
 	if peer := a.busiest(b.samples); peer.IsValid() {
 		j.Conns = append(j.Conns, watch.Conns(b.Name, b.samples, peer)...)
 	}
@@ -52,10 +127,10 @@ func (l *Live) oneOf(key [2]int, a crowdEnd, b *liveEnd) watch.Judgement {
 		out, in = out+k.Out, in+k.In
 	}
 	if !peer.IsValid() && len(b.Addrs) > 0 {
-		return a.quiet(0)
+		return a.quiet(a.left)
 	}
 	if max(out, in) < moving {
-		return a.quiet(len(seen))
+		return a.quiet(len(seen) + a.left)
 	}
 	c := explain.Watched(&explain.End{Host: a.Name, Facts: a.facts, Samples: samples, Peer: peer}, l.LineRate)
 	c.OneEnd = true
@@ -63,8 +138,9 @@ func (l *Live) oneOf(key [2]int, a crowdEnd, b *liveEnd) watch.Judgement {
 }
 
 // crowdOf judges a path by what one end sums up; other is its other end, nil: that is not watched.
-func (l *Live) crowdOf(key [2]int, e *liveEnd, samples []model.Sample, other *liveEnd) watch.Judgement {
-	if took := samples[len(samples)-1].At - samples[0].At; took < least {
+func (l *Live) crowdOf(key [2]int, e crowdEnd, other *liveEnd) watch.Judgement {
+	samples := e.samples
+	if took := samples[len(samples)-1].At - samples[0].At; took < least || e.lately && e.window.Covers() < least+time.Second {
 		return watch.Judgement{Named: watch.Named{State: watch.Starting}, Why: "very many connections, summed up for " + took.Round(time.Second).String()}
 	}
 	serves := func(netip.Addr) bool { return true }
@@ -79,7 +155,7 @@ func (l *Live) crowdOf(key [2]int, e *liveEnd, samples []model.Sample, other *li
 	seen := watch.Conns(e.Name, samples, s.Peer)
 	j := watch.Judgement{Named: watch.Named{State: watch.CannotTell}, Goodput: max(s.Out, s.In), Conns: seen, Unlisted: max(0, s.Conns-len(seen))}
 	if j.Goodput < moving {
-		j.Named, j.Goodput, j.Why = watch.Named{State: watch.Idle}, 0, e.quiet(s.Conns).Why
+		j.Named, j.Goodput, j.Why, j.Rest = watch.Named{State: watch.Idle}, 0, e.quiet(s.Conns).Why, true
 		return j
 	}
 	end := &explain.End{Host: e.Name, Facts: e.facts, Samples: samples, Peer: s.Peer}
@@ -89,10 +165,24 @@ func (l *Live) crowdOf(key [2]int, e *liveEnd, samples []model.Sample, other *li
 	}
 	c.LineRate = l.lineRate(key, c)
 	_, j.Ceiling = explain.Carried(c)
-	if all := connsOf(samples); all > measure.CloseConns {
-		j.Crowd, j.Why = true, fmt.Sprintf("%s has %s, more than can be judged one by one (%d): what is shown is what they move together", e.Name, unit.Count(all, "connection"), measure.CloseConns)
-	}
+	j.Crowd, j.Why = l.untold(e)
 	return j
+}
+
+// untold is why the connections that a host tells cannot be judged, and whether that stays so if they are
+// looked at closely.
+func (l *Live) untold(e crowdEnd) (stays bool, why string) {
+	all := connsOf(e.samples)
+	const together = "what is shown is what they move together"
+	switch {
+	case all <= measure.CloseConns: // all are told once somebody looks
+		return false, ""
+	case e.seldom(l.elapsed()):
+		return true, fmt.Sprintf("%s has %s, more than can be read as often as a verdict takes: %s", e.Name, unit.Count(all, "connection"), together)
+	case e.lately:
+		return false, fmt.Sprintf("%s has %s, and which of them move data has been known for a moment", e.Name, unit.Count(all, "connection"))
+	}
+	return true, fmt.Sprintf("%s has %s, of which more move data than can be judged one by one (%d): %s", e.Name, unit.Count(all, "connection"), measure.MovingConns, together)
 }
 
 // connsOf is how many connections a host has by its newest sample, to all peers.

@@ -87,8 +87,11 @@ type liveEnd struct {
 	factsAt time.Duration      // when the facts came in
 	stale   staleness
 	memory  memory
-	asked   uint64 // sum of the addresses that the running sampling covers; only follow uses it
-	askedAt time.Duration
+	// isSeldom: the host has too many connections for a verdict, as was found at seldomAt.
+	isSeldom bool
+	seldomAt time.Duration
+	asked    uint64 // sum of the addresses that the running sampling covers; only follow uses it
+	askedAt  time.Duration
 }
 
 // The shortest and the longest time between two attempts to reach a lost host.

@@ -13,6 +13,10 @@ import (
 // them, and what all of them did as sums (model.Sample.Totals).
 const CloseConns = 1000
 
+// MovingConns is of how many connections such samples tell that move data: if no more do, they tell in each
+// sample all that do.
+const MovingConns = 256
+
 // Follower is an End that passes samples on as they are taken.
 type Follower interface {
 	// FollowSampling is StartSampling; each gets every sample as it arrives, in order, and must

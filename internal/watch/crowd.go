@@ -76,3 +76,86 @@ func Sums(samples []model.Sample, serves func(netip.Addr) bool) (out []Sum) {
 	})
 	return out
 }
+
+// accounts is which share of what all of a host's connections moved those have to have moved that are told, so
+// that the others are idle.
+const accounts = 0.99
+
+// Account is what samples that tell some of a host's connections say of all of them.
+type Account struct {
+	// Samples are the newest part of the window in which the connections that are told account for what all
+	// moved, with those of them that moved data or have some waiting. nil: there is none of the length asked for.
+	Samples []model.Sample
+	// Lately tells that they accounted for it in one of the two newest intervals.
+	Lately bool
+}
+
+// AccountOf compares what the connections that samples tell moved with the sums of all, to the peers that a
+// function selects. The samples have to be of one kind (see Alike).
+func AccountOf(samples []model.Sample, serves func(netip.Addr) bool, least time.Duration) (out Account) {
+	told, all, from := int64(0), int64(0), -1
+	for i := len(samples) - 1; i > 0; i-- {
+		some, sum := grew(samples[i-1], samples[i], serves)
+		out.Lately = out.Lately || len(samples)-i <= 2 && sum > 0 && float64(some) >= accounts*float64(sum)
+		told, all = told+some, all+sum
+		if float64(told) >= accounts*float64(all) && samples[len(samples)-1].At-samples[i-1].At >= least {
+			from = i - 1
+		}
+	}
+	if from >= 0 {
+		out.Samples = active(samples[from:])
+	}
+	return out
+}
+
+// grew is how many bytes went both ways between two samples, over connections that both tell and over all.
+func grew(a, b model.Sample, serves func(netip.Addr) bool) (told, all int64) {
+	for _, t := range b.Totals {
+		if !serves(t.Remote) {
+			continue
+		}
+		f := totalOf(a, t.Remote, t.Since)
+		if f == nil {
+			f = &model.ConnTotal{}
+		}
+		all += max(0, t.BytesAcked-f.BytesAcked) + max(0, t.BytesReceived-f.BytesReceived)
+	}
+	before := make(map[connKey]*model.Conn, len(a.Conns))
+	for i := range a.Conns {
+		before[keyOf(a.Conns[i])] = &a.Conns[i]
+	}
+	for _, c := range b.Conns {
+		if f := before[keyOf(c)]; f != nil && serves(c.Remote.Addr().Unmap()) {
+			told += max(0, c.BytesAcked-f.BytesAcked) + max(0, c.BytesReceived-f.BytesReceived)
+		}
+	}
+	return told, all
+}
+
+// active are samples with those connections alone that moved data or have some waiting: which of the idle ones
+// are told changes from sample to sample, and is no beginning nor end of them.
+func active(samples []model.Sample) []model.Sample {
+	first, moved := map[connKey]model.Conn{}, map[connKey]bool{}
+	for _, s := range samples {
+		for _, c := range s.Conns {
+			k := keyOf(c)
+			f, seen := first[k]
+			if !seen {
+				first[k], f = c, c
+			}
+			if c.BytesAcked > f.BytesAcked || c.BytesReceived > f.BytesReceived || c.Unacked > 0 || c.NotSent > 0 || c.RecvQ > 0 {
+				moved[k] = true
+			}
+		}
+	}
+	out := slices.Clone(samples)
+	for i := range out {
+		out[i].Conns = nil
+		for _, c := range samples[i].Conns {
+			if moved[keyOf(c)] {
+				out[i].Conns = append(out[i].Conns, c)
+			}
+		}
+	}
+	return out
+}

@@ -15,9 +15,10 @@ type Judgement struct {
 	Goodput unit.BitRate
 	Ceiling *unit.BitRate
 	Conns   []Conn
-	// Unlisted is how many connections there are beyond Conns; Crowd: too many to be judged one by one, also
-	// while somebody looks.
+	// Unlisted is how many connections there are beyond Conns, all of them idle if Rest is set; Crowd: too many
+	// move data to be judged one by one, also while somebody looks.
 	Unlisted int
+	Rest     bool
 	Crowd    bool
 	Why      string
 	// Judged is when the verdict was made if it comes from an earlier window; else zero.
@@ -43,7 +44,7 @@ func (p *Path) Step(now time.Time, window time.Duration, j Judgement, hosts []Ho
 	before := p.Steady.shown
 	shown, changed := p.Steady.Next(j.Named)
 	out := Picture{V: PictureVersion, At: now, Path: p.Name, Shown: shown, Window: window, Verdict: j.Verdict,
-		Goodput: j.Goodput, Ceiling: j.Ceiling, Hosts: hosts, Conns: j.Conns, Unlisted: j.Unlisted, Why: j.Why, Judged: j.Judged}
+		Goodput: j.Goodput, Ceiling: j.Ceiling, Hosts: hosts, Conns: j.Conns, Unlisted: j.Unlisted, UnlistedIdle: j.Rest && j.Unlisted > 0, Why: j.Why, Judged: j.Judged}
 	if out.Conns == nil {
 		out.Conns = []Conn{}
 	}

@@ -32,9 +32,11 @@ type Picture struct {
 	Ceiling *unit.BitRate `json:"ceiling_bps"` // null: not known
 	Hosts   []Host        `json:"hosts"`
 	Conns   []Conn        `json:"conns"`
-	// Unlisted is how many connections the path has beyond Conns: of very many some are told.
-	Unlisted int     `json:"conns_unlisted,omitempty"`
-	Events   []Event `json:"events,omitempty"` // that came with this picture
+	// Unlisted is how many connections the path has beyond Conns: of very many some are told. UnlistedIdle:
+	// those that are told moved what all of them did.
+	Unlisted     int     `json:"conns_unlisted,omitempty"`
+	UnlistedIdle bool    `json:"conns_unlisted_idle,omitempty"`
+	Events       []Event `json:"events,omitempty"` // that came with this picture
 	// Why says why there is no verdict: no connection, a host that cannot be reached.
 	Why string `json:"why,omitempty"`
 	// Covers is how much time before At a picture from the history stands for. Zero: the picture is

@@ -112,13 +112,15 @@ const unlisted = (conns) => {
   });
   return more;
 };
-const drawConns = (conns, untold) => {
+const drawConns = (conns, untold, idle) => {
   const rows = conns.slice(0, mostConns).map((c) => [
     c.local + " → " + c.remote, rate(c.out_bps), rate(c.in_bps), span(c.rtt), Number((100 * c.resent_share).toPrecision(2)) + "%",
     share(c.receive_window_share), share(c.send_buffer_share), share(c.path_share), share(c.application_share)]);
-  if (!rows.length) return [el("p", "small", "none")];
-  const n = unlisted(conns) + untold;
-  const more = n ? [el("p", "small", "and " + n + " more")] : [];
+  const n = unlisted(conns) + (idle ? 0 : untold), rest = [];
+  if (n) rest.push(n + " more");
+  if (idle && untold) rest.push(untold + (n ? " idle" : " more, idle"));
+  if (!rows.length) return [el("p", "small", rest.join(", and ") || "none")];
+  const more = rest.length ? [el("p", "small", "and " + rest.join(", and "))] : [];
   return [table(["connection", "out", "in", "RTT", "resent", "receive window", "send buffer", "path", "application"], rows), ...more];
 };
 const modes = ["user", "system", "softirq", "steal"];
@@ -271,7 +273,7 @@ const draw = (m) => {
   takeRows(m);
   drawRows();
   put("path", p ? drawPath(p) : el("p", m.hint ? "hint" : "small", m.hint || "no path yet; between hosts one appears with the first connection"));
-  put("conns", ...drawConns(p ? p.conns : [], p && p.conns_unlisted || 0));
+  put("conns", ...drawConns(p ? p.conns : [], p && p.conns_unlisted || 0, p && p.conns_unlisted_idle));
   put("hosts", ...(p ? p.hosts.map(drawHost) : []));
   document.getElementById("history").textContent = m.history;
   drawWaits(m.pending || []);

@@ -19,11 +19,13 @@ type Env struct {
 	Now    func() time.Time
 	Sites  *reach.Sites   // that the process joins
 	Local  reach.ThisHost // this host, where scripts read and change it
+	// Crashed is called before the program ends with a panic of a goroutine that reads hosts; nil: nothing is.
+	Crashed func()
 }
 
 // Reach is how a use case gets to hosts; p may be nil.
 func (e Env) Reach(p Progress) reach.Dialler {
-	d := reach.Dialler{Self: e.Self, Getenv: e.Getenv, Now: e.Now, Sites: e.Sites, Local: e.Local}
+	d := reach.Dialler{Self: e.Self, Getenv: e.Getenv, Now: e.Now, Sites: e.Sites, Local: e.Local, Crashed: e.Crashed}
 	if p != nil {
 		d.Log = p.Detail
 	}

@@ -115,7 +115,9 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 		}
 	} else {
 		w.Show = v.show
-		err = watch.Live(seen, env.Env, w, p)
+		e := env.Env
+		e.Crashed = v.crashed
+		err = watch.Live(seen, e, w, p)
 	}
 	wanted := errors.Is(err, errSeen) || seen.Err() != nil // q is how a view ends
 	failed := v.end()

@@ -54,12 +54,20 @@ func (v *view) open() {
 		env.err.Printf("linerate: changes are printed as lines: %v\n", err)
 		return
 	}
+	v.terminal.Store(live)
 	v.screen = newOnScreen(v, live)
 	go v.screen.run()
 }
 
 func newOnScreen(v *view, live *document.Live) *onScreen {
 	return &onScreen{view: v, live: live, pictures: make(chan []watch.Picture), over: make(chan struct{}), gone: make(chan struct{})}
+}
+
+// crashed gives the terminal back before a panic ends the program, whatever goroutine it is of.
+func (v *view) crashed() {
+	if live := v.terminal.Load(); live != nil {
+		live.Leave()
+	}
 }
 
 // end leaves the terminal, if the view has it.

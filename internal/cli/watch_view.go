@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"linerate/internal/app/runs"
@@ -18,10 +19,12 @@ type view struct {
 	once   bool
 	drawn  bool      // on a terminal, in place
 	screen *onScreen // nil: there is no picture yet, or it is not drawn
-	quit   func()    // ends the view, which closes done
-	done   <-chan struct{}
-	trail  watch.Trail
-	lately []happening
+	// terminal is the screen's, for any goroutine.
+	terminal atomic.Pointer[document.Live]
+	quit     func() // ends the view, which closes done
+	done     <-chan struct{}
+	trail    watch.Trail
+	lately   []happening
 
 	live   bool           // the present is shown: kept runs are looked for
 	old    []runs.Summary // those that were there before, newest first

@@ -18,6 +18,7 @@ import (
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
 
+	"linerate/internal/failure"
 	"linerate/internal/model"
 	"linerate/internal/tune"
 )
@@ -75,6 +76,8 @@ type Options struct {
 	Types *Types            // nil: its own
 	// CallTimeout bounds each call that has no bound of its own; 0 is 30 s.
 	CallTimeout time.Duration
+	// Crashed is called before the program ends with a panic of a goroutine of the client; nil: nothing is.
+	Crashed func()
 
 	closeTime time.Duration // time for an agent to end by itself; 0 is 5 s
 	// lateTime is how long an interrupted call that changes a host waits for its answer; 0 is
@@ -172,11 +175,13 @@ func (c *Client) start(ctx context.Context) error {
 	// Wait closes stdout, so the last message has to be read before.
 	in := newInbox(newLines(p.stdout, p.stdin), c.notified, c.dropped, func() {
 		go func() {
+			defer failure.OnPanic(c.o.Crashed)
 			c.how = p.wait()
 			said.flush()
 			close(c.ended)
 		}()
 	})
+	in.crashed = c.o.Crashed
 	c.rpc = jrpc2.NewClient(in, &jrpc2.ClientOptions{OnStop: c.stopped})
 	return nil
 }
@@ -244,6 +249,7 @@ func begin[P, R any](ctx context.Context, c *Client, m method[P, R], params P, e
 	}
 	got := make(chan answer, 1)
 	go func() {
+		defer failure.OnPanic(c.o.Crashed)
 		r, err := ask(context.WithoutCancel(ctx), c, m, params)
 		got <- answer{r, err}
 	}()
@@ -275,6 +281,7 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 	// beyond any context. Close ends it.
 	got := make(chan answer, 1)
 	go func() {
+		defer failure.OnPanic(c.o.Crashed)
 		rsp, err := c.rpc.Call(ctx, method, params)
 		got <- answer{rsp, err}
 	}()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/host/alike"
 	"linerate/internal/host/delta"
 	"linerate/internal/measure"
@@ -178,6 +179,7 @@ func (c *Client) endStray(id int) {
 	}
 	c.ending = now
 	go func() { // what is received waits for nothing
+		defer failure.OnPanic(c.o.Crashed)
 		ctx, cancel := context.WithTimeoutCause(context.Background(), stopTime, fmt.Errorf("%w within %v", errNoAnswer, stopTime))
 		defer cancel()
 		_, _ = ask(ctx, c, methodSampleStop, idParams{id}) // what comes of it shows

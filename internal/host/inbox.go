@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"linerate/internal/failure"
 )
 
 // inbox is the controller's end of an agent's stream. It decides what reaches the JSON-RPC
@@ -15,6 +17,7 @@ type inbox struct {
 	*lines
 	notified func(method string, params []byte)
 	dropped  func(why string)
+	crashed  func() // called before a panic of who receives goes on; nil: nothing is
 
 	once sync.Once
 	end  func() // nothing more will be received
@@ -44,6 +47,7 @@ func (b *inbox) Send(msg []byte) error {
 
 // Recv implements channel.Channel.
 func (b *inbox) Recv() ([]byte, error) {
+	defer failure.OnPanic(b.crashed)
 	for {
 		msg, err := b.lines.Recv()
 		if err != nil {

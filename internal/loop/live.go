@@ -95,6 +95,8 @@ type Live struct {
 	// nothing else was shown of it at that time. Late may run at the same time as Show. nil: such
 	// pictures are not made.
 	Late func(run []watch.Picture)
+	// Crashed is called before the program ends with a panic of a goroutine of the view; nil: nothing is.
+	Crashed func()
 
 	began   time.Time
 	ends    []*liveEnd
@@ -111,7 +113,7 @@ func (l *Live) Run(ctx context.Context) error {
 	defer cancel()
 	l.began, l.paths, l.glances = l.Now(), map[[2]int]*watch.Path{}, map[[2]int]*glance{}
 	for _, e := range l.Ends {
-		x := &liveEnd{LiveEnd: e, queues: l.Queues, done: make(chan struct{}), now: l.elapsed, paced: make(chan struct{}, 1), doubted: make(chan struct{}, 1)}
+		x := &liveEnd{LiveEnd: e, queues: l.Queues, crashed: l.Crashed, done: make(chan struct{}), now: l.elapsed, paced: make(chan struct{}, 1), doubted: make(chan struct{}, 1)}
 		x.every.Store(int64(l.slowest()))
 		x.window.Span, x.window.Counters = l.Window, explain.Counters()
 		l.ends = append(l.ends, x)

@@ -68,6 +68,7 @@ func (q *arrivals) take() []arrival {
 type liveEnd struct {
 	LiveEnd
 	queues  bool // transmit queues are sampled too
+	crashed func()
 	in      arrivals
 	done    chan struct{}
 	now     func() time.Duration
@@ -103,6 +104,7 @@ const (
 // follow passes on what the host sends, and reaches it again if it is lost, until ctx ends.
 func (e *liveEnd) follow(ctx context.Context) {
 	defer close(e.done)
+	defer failure.OnPanic(e.crashed)
 	wait := firstWait
 	for ctx.Err() == nil {
 		heard, err := e.session(ctx)
@@ -141,6 +143,7 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 	defer wait.Wait()
 	defer end()
 	wait.Go(func() {
+		defer failure.OnPanic(e.crashed)
 		if heard, err := agent.HeardPorts(listening); err == nil && len(heard) > 0 { // it is root's; without it the switch has no name
 			e.in.put(arrival{at: e.now(), heard: heard})
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"linerate/internal/explain"
+	"linerate/internal/failure"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 	"linerate/internal/watch"
@@ -140,6 +141,7 @@ func (l *Live) beginLate(ctx context.Context) (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer failure.OnPanic(l.Crashed)
 		for p := range l.late.work {
 			if ctx.Err() == nil { // else the view is over
 				l.again(p)

@@ -37,6 +37,8 @@ type Dialler struct {
 	Log    func(line string) // gets what agents say on stderr; nil drops it
 	Sites  *Sites            // that this process joins; nil: none can be
 	Local  host.ThisHost     // this host, for Agent and Ask
+	// Crashed is called before the program ends with a panic of a goroutine that reads an agent; nil: nothing is.
+	Crashed func()
 }
 
 // IsHere tells whether a name means this host, as this user.
@@ -54,7 +56,7 @@ func (d Dialler) Dial(ctx context.Context, n host.Name) (*host.Client, error) {
 }
 
 func (d Dialler) start(ctx context.Context, n host.Name, ep host.Endpoint) (*host.Client, error) {
-	o := host.Options{Log: d.Log, Now: d.Now}
+	o := host.Options{Log: d.Log, Now: d.Now, Crashed: d.Crashed}
 	if d.Sites != nil {
 		o.Types = &d.Sites.types
 	}

@@ -124,7 +124,7 @@ func Mounts(ctx context.Context, e app.Env, p app.Progress) ([]explain.WatchOpti
 
 // Live shows what goes on, until ctx ends or Show fails.
 func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
-	l := loop.Live{LineRate: o.LineRate, Window: o.Window, Step: loop.LiveStep, Hold: loop.LiveHold, Now: e.Now, Show: o.Show, Looked: o.Looked, Queues: o.Queues, Late: o.Late}
+	l := loop.Live{LineRate: o.LineRate, Window: o.Window, Step: loop.LiveStep, Hold: loop.LiveHold, Now: e.Now, Show: o.Show, Looked: o.Looked, Queues: o.Queues, Late: o.Late, Crashed: e.Crashed}
 	if len(o.Here) > 0 {
 		l.Apart = true
 		for _, h := range o.Here {
@@ -279,6 +279,7 @@ func dialAll(ctx context.Context, d reach.Dialler, names []host.Name, b *book) (
 	group.SetLimit(mostDials)
 	for i, n := range names {
 		group.Go(func() error {
+			defer failure.OnPanic(d.Crashed)
 			c, err := d.Dial(ctx, n)
 			if err == nil {
 				err = b.look(ctx, i, n, c)

@@ -186,6 +186,9 @@ func (l *Live) Suspend(stopped func()) error {
 	return nil
 }
 
+// Leave gives the terminal back before the program ends with a panic; any goroutine may call it.
+func (l *Live) Leave() { l.screen.Fini() }
+
 // Close leaves the terminal as it was.
 func (l *Live) Close() {
 	close(l.closed)

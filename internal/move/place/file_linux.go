@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"linerate/internal/kernel"
 	"linerate/internal/move"
 )
 
@@ -454,7 +455,7 @@ func (f *file) closeAll() (errs []error) {
 // server that has leased the file to it.
 func (f *file) closesAtOnce() {
 	if f.d.smb() {
-		_ = unix.FcntlFlock(uintptr(f.fd), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}) // a server without locks is only slower
+		_ = kernel.LockWrites(f.fd) // a server without locks is only slower
 	}
 }
 

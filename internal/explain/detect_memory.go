@@ -26,7 +26,6 @@ const (
 
 // memory is how an end of the flow fares for the memory of all its TCP sockets.
 type memory struct {
-	v         *hostView
 	pressures float64 // times that the kernel came under pressure (tcp_enter_memory_pressure)
 	pruned    float64 // receive queues cut short, and segments dropped for want of memory
 	limit     float64 // tcp_mem's pressure level in bytes; unknown where it was not read
@@ -42,7 +41,7 @@ func (s *scene) memoryOf(v *hostView) *memory {
 	if v == nil {
 		return nil
 	}
-	m := &memory{v: v, pressures: float64(v.snmp["TcpExt.TCPMemoryPressures"]), limit: unknown()}
+	m := &memory{pressures: float64(v.snmp["TcpExt.TCPMemoryPressures"]), limit: unknown()}
 	for _, name := range []string{"TcpExt.PruneCalled", "TcpExt.RcvPruned", "TcpExt.OfoPruned", "TcpExt.TCPOFODrop", "TcpExt.TCPRcvQDrop", "TcpExt.TCPAbortOnMemory"} {
 		m.pruned += float64(max(0, v.snmp[name]))
 	}

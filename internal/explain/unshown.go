@@ -40,13 +40,13 @@ func (v *sndView) forgetUnshown() {
 // estatsShares are the shares of chronographs from the three states that a sender is in by turns
 // (RFC 4898: tcpEStatsPerfSndLimTimeRwin, …Cwnd, …Snd). That of the send buffer is in the third, with a
 // program that has nothing to send, and so is not known.
-func estatsShares(a, b *model.Conn, dur time.Duration) (rwnd, sndbuf, busy float64) {
+func estatsShares(a, b *model.Conn, dur time.Duration) (rwnd, sndbuf float64) {
 	window, held := b.RwndLimited-a.RwndLimited, b.Busy-a.Busy
 	all := ratio((held + b.SourceLimited - a.SourceLimited).Seconds(), dur.Seconds())
 	if window < 0 || held < window || !(all >= statesLeast && all <= statesMost) {
-		return unknown(), unknown(), unknown()
+		return unknown(), unknown()
 	}
-	return min(1, ratio(window.Seconds(), dur.Seconds())), unknown(), min(1, ratio(held.Seconds(), dur.Seconds()))
+	return min(1, ratio(window.Seconds(), dur.Seconds())), unknown()
 }
 
 // roundTrips is the round trip over its minimum.

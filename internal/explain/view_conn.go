@@ -36,12 +36,12 @@ type sndView struct {
 	spread float64 // of the rate between samples: its 90% over its 25% quantile
 	top    float64 // that 90% quantile, bit/s
 
-	rwnd, sndbuf, busy float64 // chronograph shares
-	window             float64 // median of data in flight over the peer's window
-	inflight           float64 // median of segments in flight over the congestion window
-	dry                float64 // share of samples with under two segments not yet sent
-	drained            float64 // share of samples with under two segments in the send queue
-	appLimited         float64 // share of samples
+	rwnd, sndbuf float64 // chronograph shares
+	window       float64 // median of data in flight over the peer's window
+	inflight     float64 // median of segments in flight over the congestion window
+	dry          float64 // share of samples with under two segments not yet sent
+	drained      float64 // share of samples with under two segments in the send queue
+	appLimited   float64 // share of samples
 	// overBuffer is the median of what is queued, with its bookkeeping, over the send
 	// buffer, where more than a packet is over it.
 	overBuffer float64
@@ -103,7 +103,7 @@ func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
 		}
 	}
 	v.copies = ratio(v.dsacks-v.resent, float64(b.SegsOut-a.SegsOut))
-	v.rwnd, v.sndbuf, v.busy = chronographs(a, b, v.dur)
+	v.rwnd, v.sndbuf = chronographs(a, b, v.dur)
 	v.levels(os)
 	v.spread, v.top = rateSpread(os)
 	v.dispersion = dispersion(os)
@@ -166,15 +166,15 @@ func losses(a, b *model.Conn, resent float64) (retrans, rtos, reord, dsacks floa
 	return max(0, retrans), rtos, reord, dsacks
 }
 
-func chronographs(a, b *model.Conn, dur time.Duration) (rwnd, sndbuf, busy float64) {
+func chronographs(a, b *model.Conn, dur time.Duration) (rwnd, sndbuf float64) {
 	if b.From == model.FromEstats {
 		return estatsShares(a, b, dur)
 	}
 	if !has(b, infoChrono) {
-		return unknown(), unknown(), unknown()
+		return unknown(), unknown()
 	}
 	of := func(x, y time.Duration) float64 { return min(1, max(0, ratio((y-x).Seconds(), dur.Seconds()))) }
-	return of(a.RwndLimited, b.RwndLimited), of(a.SndbufLimited, b.SndbufLimited), of(a.Busy, b.Busy)
+	return of(a.RwndLimited, b.RwndLimited), of(a.SndbufLimited, b.SndbufLimited)
 }
 
 // takesIn is how many bytes the send buffer takes in: what it is set to, and more where more is queued, as

@@ -22,7 +22,6 @@ type rcvView struct {
 	late     float64 // segments that came out of order, as a share of all
 	lateIn   float64 // samples in which some did, as a share
 	silent   float64 // samples in which nothing came, as a share
-	peak     float64 // high tenth of the rate between samples over its mean
 	spread   float64 // high tenth of the rate between samples over its low tenth
 	standing float64 // seconds that the round trip of its own requests stays above the minimum
 	drops    float64 // packets dropped at the socket
@@ -65,7 +64,7 @@ func (v *rcvView) arrivals(os []obs) {
 		}
 	}
 	n := float64(len(rates))
-	v.silent, v.peak = float64(silent)/n, ratio(quantile(rates, 0.9), v.rate)
+	v.silent = float64(silent) / n
 	v.spread = ratio(quantile(rates, 0.9), quantile(rates, 0.1))
 	v.late, v.lateIn = unknown(), unknown()
 	// Segments by their bytes: the kernel counts super-packets as one.

@@ -69,8 +69,6 @@ func PaperGate() Gate { return Gate{Runs: 3, RSD: 0.01, Margin: 0.05} }
 type Gated struct {
 	Kept      []float64
 	Discarded [][]float64 // groups of runs that did not agree, in order
-	Mean      float64
-	RSD       float64
 	Passed    bool
 }
 
@@ -85,10 +83,8 @@ func (g Gate) Apply(runs []float64) (Gated, error) {
 		if len(group) < g.Runs {
 			break
 		}
-		m := stat.Mean(group)
-		rsd := stat.Deviation(group) / m
-		if rsd <= g.RSD {
-			out.Kept, out.Mean, out.RSD, out.Passed = group, m, rsd, true
+		if stat.Deviation(group)/stat.Mean(group) <= g.RSD {
+			out.Kept, out.Passed = group, true
 			return out, nil
 		}
 		out.Discarded = append(out.Discarded, group)

@@ -72,12 +72,10 @@ func PlannedBlocks() []int { return []int{8, 12, 20, 32} }
 
 // Decision is the result of one look.
 type Decision struct {
-	Blocks int
 	// P is the stagewise p-value: at most the error rate spent so far exactly
 	// when the look rejects.
 	P        float64
 	Rejected bool
-	Last     bool // no look is planned after this one
 }
 
 // ErrNoLook is the cause when no look is planned after so many blocks.
@@ -91,7 +89,7 @@ func (s Sequence) Decide(logRatios []float64) (Decision, error) {
 		return Decision{}, err
 	}
 	p := s.p(logRatios, 0, k)
-	return Decision{len(logRatios), p, p <= s.Looks[k].Spent, k == len(s.Looks)-1}, nil
+	return Decision{p, p <= s.Looks[k].Spent}, nil
 }
 
 // Interval returns the shifts that the look after so many blocks does not

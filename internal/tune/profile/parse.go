@@ -152,7 +152,7 @@ func (r *reader) setting(m conf.Table, id string) {
 
 func (r *reader) rejected(n conf.Node) Rejected {
 	m := n.Table("rejected", "setting", "value", "guide", "why", "source")
-	x := Rejected{Setting: m.Text("setting"), Value: m.Text("value"), Guide: m.Text("guide"), Why: m.Text("why"), Source: m.Text("source"), line: n.Line}
+	x := Rejected{Setting: m.Text("setting"), Value: m.Text("value"), Guide: m.Text("guide"), Why: m.Text("why"), Source: m.Text("source")}
 	r.setting(m, x.Setting)
 	if x.Guide == "" {
 		if x.Why == "" || x.Source == "" {

@@ -58,8 +58,6 @@ type Rejected struct {
 	Guide   string `json:"guide,omitempty"`
 	Why     string `json:"why"`
 	Source  string `json:"source"`
-
-	line int
 }
 
 // namePattern matches the names of profiles: a file name on any system.

@@ -20,10 +20,7 @@ const maxTemplate = 4096
 //	anything else     itself
 //
 // "keep keep {need}" leaves the first two numbers of tcp_rmem and computes the third.
-type template struct {
-	text  string
-	words []word
-}
+type template struct{ words []word }
 
 type word struct {
 	name    string // of a part; empty: the word goes by its position
@@ -38,10 +35,10 @@ func parseTemplate(text string) (template, error) {
 	if text == "" || len(text) > maxTemplate {
 		return template{}, fmt.Errorf("value of %d bytes, want 1 to %d", len(text), maxTemplate)
 	}
-	t := template{text: strings.Join(strings.Fields(text), " ")}
+	var t template
 	parts, err := cutWords(text)
 	if err != nil {
-		return template{}, err
+		return t, err
 	}
 	for _, part := range parts {
 		w, err := parseWord(part)

@@ -1,7 +1,9 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -61,14 +63,20 @@ func RunInUserNamespace(cmd *exec.Cmd, sig <-chan os.Signal) error {
 // PrivateDir creates directory path and its parents unless it exists. It must belong to this user
 // with mode 0700, or the error says so: files in another user's directory cannot be trusted.
 func PrivateDir(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return fmt.Errorf("make private directory: %w", err)
+	var st fs.FileInfo
+	var err error
+	for range 100 { // somebody who finds it empty may remove it just then
+		if err = os.MkdirAll(path, 0o700); err != nil {
+			break
+		}
+		if st, err = os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 	}
-	st, err := os.Lstat(path)
 	if err != nil {
 		return fmt.Errorf("make private directory: %w", err)
 	}
-	if !st.IsDir() || st.Mode().Perm()&0o077 != 0 || !OwnedByMe(path) {
+	if !st.IsDir() || st.Mode().Perm()&0o077 != 0 || !ownedByMe(st) {
 		return fmt.Errorf("use %s as a private directory: it is not a directory of user %d with mode 0700; remove it or name another", path, os.Geteuid())
 	}
 	return nil
@@ -78,9 +86,10 @@ func PrivateDir(path string) error {
 // cannot be determined.
 func OwnedByMe(path string) bool {
 	st, err := os.Lstat(path)
-	if err != nil {
-		return false
-	}
+	return err == nil && ownedByMe(st)
+}
+
+func ownedByMe(st fs.FileInfo) bool {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	return ok && int(sys.Uid) == os.Geteuid()
 }

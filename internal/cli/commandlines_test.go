@@ -33,7 +33,7 @@ import (
 // only computes.
 
 // prose are words that follow the program's name where it is the subject of a sentence.
-var prose = strings.Fields(`linerate agent host worker writes process no was knows reads cannot could makes edits finds changes changed executes can in could in has had or and
+var prose = strings.Fields(`linerate agent host worker writes process no was knows reads cannot could makes switches edits finds changes changed executes can in could in has had or and
 	itself wants to watches is does not keeps listens runs sends gave asked looks here removed names never on program there load records ran had made left were starts undoes tests
 	inside nor beside grew stopped started kept would must for sees puts takes needs shows measures that of by at from does it first newcomer wrote brings desk applies lists protocol`)
 

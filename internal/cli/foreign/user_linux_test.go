@@ -10,7 +10,8 @@ import (
 	"linerate/internal/systems/fake/winhost"
 )
 
-// onesOwn is a host of a system, a setting of it, and what a login that is not root's may not do there.
+// onesOwn is a host of a system, a setting of it with the value that a plan wants and the one that it has, and what
+// check says of the host.
 type onesOwn struct{ system, name, setting, to, from, here string }
 
 func users() []onesOwn {
@@ -35,7 +36,10 @@ func userHost(t *testing.T, system, set string) (h sshHost, state, records strin
 func TestALoginThatIsNotRootReadsAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, u := range users() {
-		for _, sudo := range []string{"absent", "asks"} {
+		for _, sudo := range []string{"asks", "absent"} {
+			if sudo == "absent" && u.system != "illumos" {
+				continue // one that is not there is the same everywhere; illumos comes without
+			}
 			t.Run(u.system+"/"+sudo, func(t *testing.T) {
 				h, state, records := userHost(t, u.system, "uid=501;sudo="+sudo)
 				set := []string{"--set", u.setting + "=" + u.to}

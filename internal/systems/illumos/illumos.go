@@ -5,7 +5,6 @@ package illumos
 
 import (
 	_ "embed" // the script
-	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -34,14 +33,11 @@ func (System) Tried() string {
 }
 
 // reading is facts in the making.
-type reading struct {
-	frames frame.Frames
-	f      *model.Facts
-}
+type reading struct{ bsd.Reading }
 
 // Facts implements systems.System.
 func (System) Facts(frames frame.Frames) *model.Facts {
-	r := reading{frames, &model.Facts{UID: -1, Settings: map[string]model.Fact[string]{}}}
+	r := reading{bsd.Start("illumos", frames)}
 	r.host()
 	r.links()
 	r.addresses()
@@ -49,76 +45,47 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r.tcp()
 	r.sharectl()
 	r.files()
-	r.bsd().ZFS(r.lines("zfs", "synchronous writes, block size and cache of data sets"))
+	r.ZFS(r.Lines("zfs", "synchronous writes, block size and cache of data sets"))
 	r.units()
 	r.pools()
 	r.counters()
-	return r.f
-}
-
-// bsd is the same for what other systems print alike.
-func (r reading) bsd() bsd.Reading { return bsd.Reading{Name: "illumos", Frames: r.frames, F: r.f} }
-
-// blind tells that something was not read.
-func (r reading) blind(what, shows, how string) {
-	r.f.CouldNotSee = append(r.f.CouldNotSee, model.Blind{What: what, WouldShow: shows, How: how})
-}
-
-// lines are those of one command; without any the user is told what they would have shown.
-func (r reading) lines(name, shows string) []string {
-	t := r.frames.Text(name)
-	text, ok := t.Get()
-	if !ok {
-		how := t.Why
-		if t.State == model.Denied {
-			how = "log in as root: " + how
-		}
-		r.blind("illumos: "+name, shows, how)
-		return nil
-	}
-	return strings.Split(strings.Trim(text, "\n"), "\n")
-}
-
-// odd tells of a line that was not understood.
-func (r reading) odd(name, line string) {
-	r.blind("illumos: "+name, "a value that was printed", fmt.Sprintf("the line %q was not understood", line))
+	return r.F
 }
 
 func (r reading) host() {
-	one := func(name string) string { return strings.TrimSpace(r.frames.Text(name).Or("")) }
-	r.f.Hostname = one("nodename")
-	r.f.Kernel = strings.TrimSpace(one("release") + " " + one("version"))
-	if uid, err := strconv.Atoi(one("uid")); err == nil {
-		r.f.UID = uid
+	r.F.Hostname = r.One("nodename")
+	r.F.Kernel = strings.TrimSpace(r.One("release") + " " + r.One("version"))
+	if uid, err := strconv.Atoi(r.One("uid")); err == nil {
+		r.F.UID = uid
 	}
-	for _, line := range r.lines("cpus", "how many CPUs there are") {
+	for _, line := range r.Lines("cpus", "how many CPUs there are") {
 		w := strings.Fields(line)
 		if len(w) < 2 {
-			r.odd("cpus", line)
+			r.Odd("cpus", line)
 		} else if n, err := strconv.Atoi(w[0]); err != nil {
-			r.odd("cpus", line)
+			r.Odd("cpus", line)
 		} else if w[1] == "on-line" || w[1] == "no-intr" {
-			r.f.CPUs = append(r.f.CPUs, n)
+			r.F.CPUs = append(r.F.CPUs, n)
 		}
 	}
-	if mb, err := strconv.ParseInt(one("memory"), 10, 64); err == nil && mb > 0 {
-		r.f.Memory = model.Known(unit.Bytes(mb << 20))
+	if mb, err := strconv.ParseInt(r.One("memory"), 10, 64); err == nil && mb > 0 {
+		r.F.Memory = model.Known(unit.Bytes(mb << 20))
 	}
-	if _, at, ok := strings.Cut(one("boot"), "\t"); ok {
-		r.f.BootID = "boot_time " + at // illumos has no boot id; the time tells boots apart
+	if _, at, ok := strings.Cut(r.One("boot"), "\t"); ok {
+		r.F.BootID = "boot_time " + at // illumos has no boot id; the time tells boots apart
 	}
 }
 
 // links are the physical ports, with the MTU and the flow control of each.
 func (r reading) links() {
-	for _, line := range r.lines("phys", "the ports, their speed and duplex") {
+	for _, line := range r.Lines("phys", "the ports, their speed and duplex") {
 		w := frame.Split(line)
 		mbit, err := 0, error(nil)
 		if len(w) == 6 {
 			mbit, err = strconv.Atoi(strings.TrimSuffix(w[3], "Mb"))
 		}
 		if len(w) != 6 || err != nil {
-			r.odd("phys", line)
+			r.Odd("phys", line)
 			continue
 		}
 		n := model.NIC{Name: w[0], Device: "if:" + w[0], Up: w[2] == "up", Driver: model.Known(strings.TrimRight(w[5], "0123456789"))}
@@ -130,9 +97,9 @@ func (r reading) links() {
 		if w[4] != "full" && w[4] != "half" {
 			n.Duplex = model.Unknown[string](model.Absent, "the port does not say: "+w[4])
 		}
-		r.f.NICs = append(r.f.NICs, n)
+		r.F.NICs = append(r.F.NICs, n)
 	}
-	for _, line := range r.lines("link", "the MTU of each link") {
+	for _, line := range r.Lines("link", "the MTU of each link") {
 		w := frame.Split(line)
 		mtu, err := 0, error(nil)
 		if len(w) == 5 {
@@ -140,18 +107,18 @@ func (r reading) links() {
 		}
 		switch {
 		case len(w) != 5 || err != nil:
-			r.odd("link", line)
+			r.Odd("link", line)
 		case r.nic(w[0]) != nil:
 			r.nic(w[0]).MTU = mtu
-			r.f.Settings["illumos.dladm.mtu@"+w[0]] = model.Known(w[2])
+			r.F.Settings["illumos.dladm.mtu@"+w[0]] = model.Known(w[2])
 		default: // an aggregation, a VNIC, an etherstub
-			r.f.NICs = append(r.f.NICs, model.NIC{Name: w[0], Device: "if:" + w[0], Kind: w[1], MTU: mtu, Up: w[3] == "up"})
+			r.F.NICs = append(r.F.NICs, model.NIC{Name: w[0], Device: "if:" + w[0], Kind: w[1], MTU: mtu, Up: w[3] == "up"})
 		}
 	}
-	for _, line := range r.lines("linkprop", "the flow control of each link") {
+	for _, line := range r.Lines("linkprop", "the flow control of each link") {
 		w := frame.Split(line)
 		if len(w) != 6 {
-			r.odd("linkprop", line)
+			r.Odd("linkprop", line)
 			continue
 		}
 		if n := r.nic(w[0]); n != nil && w[1] == "flowctrl" {
@@ -175,19 +142,19 @@ func pause(value string) model.Fact[model.Pause] {
 }
 
 func (r reading) nic(name string) *model.NIC {
-	for i := range r.f.NICs {
-		if r.f.NICs[i].Name == name {
-			return &r.f.NICs[i]
+	for i := range r.F.NICs {
+		if r.F.NICs[i].Name == name {
+			return &r.F.NICs[i]
 		}
 	}
 	return nil
 }
 
 func (r reading) addresses() {
-	for _, line := range r.lines("addr", "the addresses") {
+	for _, line := range r.Lines("addr", "the addresses") {
 		w := frame.Split(line)
 		if len(w) != 4 {
-			r.odd("addr", line)
+			r.Odd("addr", line)
 			continue
 		}
 		link, _, _ := strings.Cut(w[0], "/")
@@ -197,7 +164,7 @@ func (r reading) addresses() {
 			continue // of the loopback, or of a lease that has not come
 		}
 		if err != nil {
-			r.odd("addr", line)
+			r.Odd("addr", line)
 			continue
 		}
 		n.Addrs = append(n.Addrs, at)

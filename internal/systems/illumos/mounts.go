@@ -13,7 +13,7 @@ import (
 // mounts are the file systems that come over the network: where /etc/mnttab has them, and what
 // "nfsstat -m" says that NFS agreed on. No command shows the dialect of a mount of SMB.
 func (r reading) mounts() {
-	b := r.bsd()
+	b := r.Reading
 	nfs := agreed(b)
 	for _, line := range b.Lines("mounts", "which file systems come over the network") {
 		w := strings.Split(line, "\t") // resource, mount point, type, options, time (mnttab(5))

@@ -11,31 +11,31 @@ import (
 // tcp are the properties of TCP, by ipadm's names.
 func (r reading) tcp() {
 	for _, name := range []string{"tcp", "tcp_private"} {
-		for _, line := range r.lines(name, "the buffers of TCP") {
+		for _, line := range r.Lines(name, "the buffers of TCP") {
 			w := frame.Split(line)
 			if len(w) != 7 || w[0] != "tcp" || w[1] == "" {
-				r.odd(name, line)
+				r.Odd(name, line)
 				continue
 			}
 			id := "illumos.ipadm.tcp." + w[1]
 			switch w[3] {
 			case "", "?", "--":
-				r.f.Settings[id] = model.Unknown[string](model.Absent, "ipadm shows no current value")
+				r.F.Settings[id] = model.Unknown[string](model.Absent, "ipadm shows no current value")
 			default:
-				r.f.Settings[id] = model.Known(w[3])
+				r.F.Settings[id] = model.Known(w[3])
 			}
 		}
 	}
 }
 
 func (r reading) sharectl() {
-	for _, line := range r.lines("nfs", "the threads of the NFS server") {
+	for _, line := range r.Lines("nfs", "the threads of the NFS server") {
 		name, value, ok := strings.Cut(line, "=")
 		if !ok || name == "" {
-			r.odd("nfs", line)
+			r.Odd("nfs", line)
 			continue
 		}
-		r.f.Settings["illumos.sharectl.nfs."+name] = present(value)
+		r.F.Settings["illumos.sharectl.nfs."+name] = present(value)
 	}
 }
 
@@ -60,12 +60,12 @@ func (r reading) files() {
 			continue // exclude, forceload and the like
 		}
 		name = strings.ReplaceAll(strings.TrimSpace(name), ":", ".")
-		r.f.Settings["illumos.system."+name] = present(strings.TrimSpace(value))
+		r.F.Settings["illumos.system."+name] = present(strings.TrimSpace(value))
 	}
 	for _, line := range optional(r, "ixgbe", atBootSet) {
 		line, _, _ = strings.Cut(line, "#")
 		if name, value, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line), ";"), "="); ok {
-			r.f.Settings["illumos.driver.ixgbe."+strings.TrimSpace(name)] = present(strings.TrimSpace(value))
+			r.F.Settings["illumos.driver.ixgbe."+strings.TrimSpace(name)] = present(strings.TrimSpace(value))
 		}
 	}
 }
@@ -75,19 +75,19 @@ const atBootSet = "what is set at boot"
 
 // optional are the lines of what many hosts do not have, and what they would show.
 func optional(r reading, name, shows string) []string {
-	if s := r.frames.Text(name).State; s == model.Absent || s == model.Unsupported {
+	if s := r.Frames.Text(name).State; s == model.Absent || s == model.Unsupported {
 		return nil
 	}
-	return r.lines(name, shows)
+	return r.Lines(name, shows)
 }
 
 // counters are those of links and of TCP since the host started.
 func (r reading) counters() {
 	names := map[string]string{"ierrors": "rx_errors", "oerrors": "tx_errors", "norcvbuf": "rx_dropped", "rbytes64": "rx_bytes", "obytes64": "tx_bytes"}
-	for _, line := range r.lines("counters", "errors of the links") {
+	for _, line := range r.Lines("counters", "errors of the links") {
 		where, n, ok := count(line)
 		if !ok {
-			r.odd("counters", line)
+			r.Odd("counters", line)
 			continue
 		}
 		nic, name := r.nic(where[2]), names[where[3]]
@@ -100,11 +100,11 @@ func (r reading) counters() {
 		nic.Counters.Value[name] = n
 	}
 	tcp := map[string]int64{}
-	lines := r.lines("tcpcount", "how much was sent again")
+	lines := r.Lines("tcpcount", "how much was sent again")
 	for _, line := range lines {
 		where, n, ok := count(line)
 		if !ok {
-			r.odd("tcpcount", line)
+			r.Odd("tcpcount", line)
 			continue
 		}
 		if name := map[string]string{"retransSegs": "Tcp.RetransSegs", "outDataSegs": "Tcp.OutSegs"}[where[3]]; name != "" {
@@ -113,9 +113,9 @@ func (r reading) counters() {
 	}
 	switch {
 	case len(tcp) == 2:
-		r.f.NetCounters = model.Known(tcp)
+		r.F.NetCounters = model.Known(tcp)
 	case len(lines) > 0: // one of them alone would look as if the other were 0
-		r.blind("illumos: tcpcount", "how much was sent again", "retransSegs and outDataSegs are not both there")
+		r.Blind("tcpcount", "how much was sent again", "retransSegs and outDataSegs are not both there")
 	}
 }
 

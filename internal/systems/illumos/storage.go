@@ -20,7 +20,7 @@ func (r reading) units() {
 		if m := unitName.FindStringSubmatch(line); m != nil {
 			unit = m[1]
 		} else if m := unitCache.FindStringSubmatch(line); m != nil && unit != "" {
-			r.f.Settings["illumos.stmf.write_cache@"+unit] = model.Known(map[string]string{"Enabled": "false", "Disabled": "true"}[m[1]])
+			r.F.Settings["illumos.stmf.write_cache@"+unit] = model.Known(map[string]string{"Enabled": "false", "Disabled": "true"}[m[1]])
 		}
 	}
 }
@@ -31,7 +31,7 @@ func (r reading) pools() {
 	pool, table, logs := "", false, "none"
 	end := func() {
 		if pool != "" {
-			r.blind("illumos: pools", "whether the pool "+pool+" has a log device", "what zpool status printed of it has no end")
+			r.Blind("pools", "whether the pool "+pool+" has a log device", "what zpool status printed of it has no end")
 		}
 	}
 	for _, line := range optional(r, "pools", "which pools have a log device") {
@@ -46,7 +46,7 @@ func (r reading) pools() {
 			logs = "log device"
 		case len(w) > 0 && w[0] == "errors:":
 			if table {
-				r.f.Settings["any.zfs.slog@"+pool] = model.Known(logs)
+				r.F.Settings["any.zfs.slog@"+pool] = model.Known(logs)
 			}
 			pool, table = "", false
 		}

@@ -58,6 +58,8 @@ func TestAgentWithoutASite(t *testing.T) {
 		"watch --site nas1 nas2":             {ExitUsage, "name either nas1 or hosts of a site"},
 		"watch --site --attach nas1:2049":    {ExitUsage, "not more than one of them"},
 		"watch site:nas1":                    {ExitUsage, "name the other end too, or --site"},
+		"watch lab:nas1":                     {ExitUsage, "name the other end too"},
+		"serve lab:nas1":                     {ExitUsage, "name the other end too"},
 		"tune plan nas1 --site all":          {ExitUsage, "name either nas1 or hosts of a site"},
 		"tune plan --of lab":                 {ExitUsage, "give --site too"},
 		"tune plan --site all --persist":     {ExitUsage, "as site:HOST"},

@@ -182,6 +182,8 @@ func (o watchOptions) check(args []string) error {
 		return failure.Of(failure.Usage, "watch %s: %d at once are the most", unit.Count(len(args), "mount"), watch.MaxMounts)
 	case len(args) == 1 && strings.HasPrefix(args[0], "site:"):
 		return failure.Of(failure.Usage, "watch %s: what is watched are the connections between hosts: name the other end too, or --site for all of a site", args[0])
+	case len(args) == 1 && strings.HasPrefix(args[0], "lab:"):
+		return failure.Of(failure.Usage, "watch %s: what is watched are the connections between hosts: name the other end too", args[0])
 	case len(args) == 1 && args[0] == reach.Here:
 		return failure.Of(failure.Usage, "watch localhost: name the other end too, a mount, or --attach HOST:PORT")
 	}

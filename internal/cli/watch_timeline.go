@@ -27,10 +27,13 @@ func timelineBlocks(s watch.Strip) []document.Block {
 	if len(s.Marks) > 0 {
 		lines = append([]string{"  changed  " + markStrip(s)}, lines...)
 	}
-	scale := "full height is " + of + most.String()
+	scale := ""
+	if most > 0 { // else nothing is drawn
+		scale = ", full height is " + of + most.String()
+	}
 	return []document.Block{
 		{Pre: strings.Join(lines, "\n") + "\n"},
-		{Note: fmt.Sprintf("%s to %s, %v a column, %s. %s", moment(s.From, s), moment(s.To(), s), s.Width, scale, strings.Join(signs, ", "))},
+		{Note: fmt.Sprintf("%s to %s, %v a column%s. %s", moment(s.From, s), moment(s.To(), s), s.Width, scale, strings.Join(signs, ", "))},
 	}
 }
 

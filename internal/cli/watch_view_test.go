@@ -62,6 +62,13 @@ func TestTimelineInATerminal(t *testing.T) {
 			t.Errorf("not said: %s\n%s", text, b.String())
 		}
 	}
+	trail = past.Trail{}
+	played(&trail, from, 5, nil, watch.Named{State: watch.Lost})
+	b.Reset()
+	d.Sections[0].Blocks = timelineBlocks(trail.Strip("a – b", 60))
+	if err := d.Text(&b, false, 72); err != nil || !strings.Contains(b.String(), "a column. × is lost") {
+		t.Errorf("%v: of what nothing is known: %s", err, b.String())
+	}
 	if timelineBlocks(past.Strip{}) != nil {
 		t.Error("a timeline of nothing")
 	}

@@ -58,6 +58,12 @@ func pageHasFigures(t *testing.T, p *page) {
 		p.until(fmt.Sprintf(`document.querySelector("#conns p").innerText === %q`, want))
 	}
 
+	// Where connections are not listed it is not said that there are none.
+	for state, want := range map[watch.State]string{watch.Unused: "none", watch.Idle: "none that moves data", watch.Stale: "not known"} {
+		l.set(false, func(q *watch.Picture) { q.Shown, q.Conns = watch.Named{State: state}, []watch.Conn{} })
+		p.until(fmt.Sprintf(`document.querySelector("#conns p")?.innerText === %q`, want))
+	}
+
 	// What has just begun to be watched is neither stale nor lost.
 	l.set(false, func(q *watch.Picture) { q.Shown = watch.Named{State: watch.Starting} })
 	p.until(`document.querySelector(".chart .band-idle title") && [...document.querySelectorAll(".chart .band-idle title")].some((e) => e.textContent.includes("starting"))`)

@@ -112,14 +112,16 @@ const unlisted = (conns) => {
   });
   return more;
 };
-const drawConns = (conns, untold, idle) => {
+// Of a path that is not judged its connections are not listed, though there may be some.
+const noConns = (state) => state === "unused" ? "none" : state === "idle" ? "none that moves data" : "not known";
+const drawConns = (conns, untold, idle, state) => {
   const rows = conns.slice(0, mostConns).map((c) => [
     c.local + " → " + c.remote, rate(c.out_bps), rate(c.in_bps), span(c.rtt), Number((100 * c.resent_share).toPrecision(2)) + "%",
     share(c.receive_window_share), share(c.send_buffer_share), share(c.path_share), share(c.application_share)]);
   const n = unlisted(conns) + (idle ? 0 : untold), rest = [];
   if (n) rest.push(n + " more");
   if (idle && untold) rest.push(untold + (n ? " idle" : " more, idle"));
-  if (!rows.length) return [el("p", "small", rest.join(", and ") || "none")];
+  if (!rows.length) return [el("p", "small", rest.join(", and ") || noConns(state))];
   const more = rest.length ? [el("p", "small", "and " + rest.join(", and "))] : [];
   return [table(["connection", "out", "in", "RTT", "resent", "receive window", "send buffer", "path", "application"], rows), ...more];
 };
@@ -273,7 +275,7 @@ const draw = (m) => {
   takeRows(m);
   drawRows();
   put("path", p ? drawPath(p) : el("p", m.hint ? "hint" : "small", m.hint || "no path yet; between hosts one appears with the first connection"));
-  put("conns", ...drawConns(p ? p.conns : [], p && p.conns_unlisted || 0, p && p.conns_unlisted_idle));
+  put("conns", ...drawConns(p ? p.conns : [], p && p.conns_unlisted || 0, p && p.conns_unlisted_idle, p ? p.shown.state : "unused"));
   put("hosts", ...(p ? p.hosts.map(drawHost) : []));
   document.getElementById("history").textContent = m.history;
   drawWaits(m.pending || []);

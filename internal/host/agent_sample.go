@@ -164,7 +164,8 @@ func (s *sampling) flushCrowd() error {
 
 // took notes how long it took to read a sample.
 func (s *sampling) took(long time.Duration) {
-	s.reads = append(s.reads[max(0, len(s.reads)-3):], long)
+	const mostReads = 8
+	s.reads = append(s.reads[max(0, len(s.reads)-mostReads+1):], long)
 }
 
 // rest is how many samples are left out after one, since reading takes long. What counts is the shortest of some

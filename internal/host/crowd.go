@@ -21,7 +21,7 @@ const (
 	// crowdReads is how many times as long as reading a crowd takes it is to the next reading at least, and
 	// crowdApart the most that it is for that; less than a second, so that it is known from a host that was
 	// not to be read more often.
-	crowdReads = 4
+	crowdReads = 2
 	crowdApart = 900 * time.Millisecond
 	// missed is for how many samples a connection is remembered that is gone: while others come and go the
 	// kernel's list may miss one, and what it moved meanwhile counts once it is listed again.

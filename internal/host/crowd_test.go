@@ -187,8 +187,8 @@ func TestACrowdIsReadAsOftenAsItCosts(t *testing.T) {
 		every time.Duration
 		reads []time.Duration
 		want  int
-	}{{false, 100 * ms, []time.Duration{90 * ms}, 0}, {true, 100 * ms, []time.Duration{12 * ms}, 0}, {true, 100 * ms, []time.Duration{40 * ms}, 1},
-		{true, 100 * ms, []time.Duration{900 * ms, 80 * ms, 12 * ms, 70 * ms}, 0}, {true, 100 * ms, []time.Duration{12 * ms, 900 * ms, 900 * ms, 900 * ms, 900 * ms}, 8},
+	}{{false, 100 * ms, []time.Duration{90 * ms}, 0}, {true, 100 * ms, []time.Duration{12 * ms}, 0}, {true, 100 * ms, []time.Duration{80 * ms}, 1},
+		{true, 100 * ms, []time.Duration{900 * ms, 80 * ms, 12 * ms, 70 * ms}, 0}, {true, 100 * ms, append([]time.Duration{12 * ms}, slices.Repeat([]time.Duration{900 * ms}, 8)...), 8},
 		{true, time.Second, []time.Duration{900 * ms}, 0}, {true, 100 * ms, nil, 0}} {
 		s := sampling{every: x.every, crowd: crowd{on: x.crowd}}
 		for _, r := range x.reads {

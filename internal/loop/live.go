@@ -230,7 +230,7 @@ func (l *Live) alone(key [2]int, e *liveEnd) watch.Judgement {
 	samples = watch.Whole(samples)
 	peers := traffic(samples)
 	if idle(peers, samples) {
-		return e.quiet(conns(peers) + x.left)
+		return e.quiet(max(conns(peers), x.all))
 	}
 	judged := peers[0].addr
 	if !e.Target.serves(judged) {
@@ -277,9 +277,9 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 			seen = append(seen, watch.Conns(e.end.Host, e.end.Samples, e.end.Peer)...)
 		}
 	}
-	left := max(ofA.left, ofB.left)
+	all := max(ofA.all, ofB.all)
 	if len(seen) == 0 {
-		return a.quiet(left)
+		return a.quiet(all)
 	}
 	c := explain.Case{LineRate: l.LineRate, Passive: true, Sender: x, Receiver: y}
 	if explain.Watched(x, l.LineRate).Sender == nil {
@@ -290,7 +290,7 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 		out, in = out+k.Out, in+k.In
 	}
 	if max(out, in) < moving || over(xs, ys) { // of many connections each may move little
-		return a.quiet(once(seen) + left)
+		return a.quiet(max(once(seen), all))
 	}
 	return ofA.rest(ofB.rest(l.judged(key, c, x.Samples, seen)))
 }

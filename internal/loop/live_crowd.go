@@ -24,9 +24,8 @@ type crowdEnd struct {
 	// some: the host tells some of its connections, and those do not account for what all moved over the window;
 	// lately: they begin to.
 	some, lately bool
-	// left is how many connections of a host that tells some are idle, and not in samples; crowd: it tells some.
-	left  int
-	crowd bool
+	crowd        bool // it tells some
+	all          int  // how many connections such a host has to the other
 }
 
 // endOf is an end, with what of its window may be judged of its connections to the peers that a function
@@ -51,11 +50,10 @@ func (l *Live) endOf(e *liveEnd, serves func(netip.Addr) bool) crowdEnd {
 	}
 	told := watch.AccountOf(samples, serves, least)
 	out.lately = told.Lately
-	if told.Samples == nil || e.seldom(l.elapsed()) || max(busiest.Out, busiest.In) < moving && !stuck(told.Samples, serves) {
+	if told.Samples == nil || l.seldom(e) || max(busiest.Out, busiest.In) < moving && !stuck(told.Samples, serves) {
 		return out
 	}
-	out.samples, out.some = told.Samples, false
-	out.left = max(0, busiest.Conns-len(watch.Conns(e.Name, out.samples, busiest.Peer)))
+	out.samples, out.some, out.all = told.Samples, false, busiest.Conns
 	return out
 }
 
@@ -64,19 +62,29 @@ func stuck(samples []model.Sample, serves func(netip.Addr) bool) bool {
 	return slices.ContainsFunc(traffic(samples), func(p peer) bool { return p.stuck && serves(p.addr) })
 }
 
-// seldom reports whether a host was found, lately, to have more connections than can be read as often as a
-// verdict takes.
-func (e *liveEnd) seldom(now time.Duration) bool {
-	if next := e.window.Next(); next < slowInterval && next.Seconds() > 1/closely {
+// seldom reports whether a host was found to have more connections than can be read as often as a verdict takes:
+// that of a view in which somebody looks at all paths takes fewer samples than one that has to be worth a close look.
+func (l *Live) seldom(e *liveEnd) bool {
+	next, now := e.window.Next(), l.elapsed()
+	if next >= slowInterval { // it was not to be read more often
+		next = 0
+	}
+	if l.Looked == nil {
+		return next > mostApart
+	}
+	if next.Seconds() > 1/closely {
 		e.seldomAt, e.isSeldom = now, true
 	}
 	return e.isSeldom && now-e.seldomAt < lookAgain
 }
 
+// mostApart is the time between two samples of very many connections up to which they are judged.
+const mostApart = 500 * time.Millisecond
+
 // rest adds the connections to a judgement that are idle, and not told one by one.
 func (a crowdEnd) rest(j watch.Judgement) watch.Judgement {
 	if a.crowd {
-		j.Unlisted, j.Rest = max(j.Unlisted, a.left), true
+		j.Unlisted, j.Rest = max(j.Unlisted, a.all-once(j.Conns)), true
 	}
 	return j
 }
@@ -111,8 +119,9 @@ func (l *Live) crowd(key [2]int, a, b crowdEnd) watch.Judgement {
 		a, b = b, a
 	}
 	j := l.crowdOf(key, a, b.liveEnd)
-	if peer := a.busiest(b.samples); peer.IsValid() {
+	if seen, peer := j.Conns, a.busiest(b.samples); peer.IsValid() && j.State == watch.CannotTell {
 		j.Conns = append(j.Conns, watch.Conns(b.Name, b.samples, peer)...)
+		j.Unlisted = max(0, j.Unlisted+len(seen)-once(j.Conns))
 	}
 	return j
 }
@@ -127,10 +136,10 @@ func (l *Live) oneOf(key [2]int, a crowdEnd, b *liveEnd) watch.Judgement {
 		out, in = out+k.Out, in+k.In
 	}
 	if !peer.IsValid() && len(b.Addrs) > 0 {
-		return a.quiet(a.left)
+		return a.quiet(a.all)
 	}
 	if max(out, in) < moving {
-		return a.quiet(len(seen) + a.left)
+		return a.quiet(max(len(seen), a.all))
 	}
 	c := explain.Watched(&explain.End{Host: a.Name, Facts: a.facts, Samples: samples, Peer: peer}, l.LineRate)
 	c.OneEnd = true
@@ -155,8 +164,7 @@ func (l *Live) crowdOf(key [2]int, e crowdEnd, other *liveEnd) watch.Judgement {
 	seen := watch.Conns(e.Name, samples, s.Peer)
 	j := watch.Judgement{Named: watch.Named{State: watch.CannotTell}, Goodput: max(s.Out, s.In), Conns: seen, Unlisted: max(0, s.Conns-len(seen))}
 	if j.Goodput < moving {
-		j.Named, j.Goodput, j.Why, j.Rest = watch.Named{State: watch.Idle}, 0, e.quiet(s.Conns).Why, true
-		return j
+		return e.quiet(s.Conns)
 	}
 	end := &explain.End{Host: e.Name, Facts: e.facts, Samples: samples, Peer: s.Peer}
 	c := explain.Case{LineRate: l.LineRate, Passive: true, Sender: end, Goodput: model.Known(j.Goodput)}
@@ -177,7 +185,7 @@ func (l *Live) untold(e crowdEnd) (stays bool, why string) {
 	switch {
 	case all <= measure.CloseConns: // all are told once somebody looks
 		return false, ""
-	case e.seldom(l.elapsed()):
+	case l.seldom(e.liveEnd):
 		return true, fmt.Sprintf("%s has %s, more than can be read as often as a verdict takes: %s", e.Name, unit.Count(all, "connection"), together)
 	case e.lately:
 		return false, fmt.Sprintf("%s has %s, and which of them move data has been known for a moment", e.Name, unit.Count(all, "connection"))

@@ -63,11 +63,11 @@ func (h *idlers) at(now time.Duration, began time.Time) model.Sample {
 	for i := range h.conns {
 		moves := i < h.busy && (now > h.begins && h.n > 1 || h.sends && h.n == 1 && now > h.begins)
 		turn := (i-h.n*8)%h.conns >= 0 && (i-h.n*8)%h.conns < 24
-		c := h.conn(i, now)
 		if h.all || moves && i < measure.MovingConns || turn {
-			s.Conns = append(s.Conns, c)
+			s.Conns = append(s.Conns, h.conn(i, now))
 		}
-		if was := h.conn(i, h.since); i < h.busy {
+		if i < h.busy {
+			c, was := h.conn(i, now), h.conn(i, h.since)
 			total.BytesAcked, total.BytesReceived = total.BytesAcked+c.BytesAcked-was.BytesAcked, total.BytesReceived+c.BytesReceived-was.BytesReceived
 		}
 	}

@@ -84,7 +84,7 @@ const accounts = 0.99
 // Account is what samples that tell some of a host's connections say of all of them.
 type Account struct {
 	// Samples are the newest part of the window in which the connections that are told account for what all
-	// moved, with those of them that moved data or have some waiting. nil: there is none of the length asked for.
+	// moved, with those of them that moved data or have some to send. nil: there is none of the length asked for.
 	Samples []model.Sample
 	// Lately tells that they accounted for it in one of the two newest intervals.
 	Lately bool
@@ -132,7 +132,7 @@ func grew(a, b model.Sample, serves func(netip.Addr) bool) (told, all int64) {
 	return told, all
 }
 
-// active are samples with those connections alone that moved data or have some waiting: which of the idle ones
+// active are samples with those connections alone that moved data or have some to send: which of the idle ones
 // are told changes from sample to sample, and is no beginning nor end of them.
 func active(samples []model.Sample) []model.Sample {
 	first, moved := map[connKey]model.Conn{}, map[connKey]bool{}
@@ -143,7 +143,7 @@ func active(samples []model.Sample) []model.Sample {
 			if !seen {
 				first[k], f = c, c
 			}
-			if c.BytesAcked > f.BytesAcked || c.BytesReceived > f.BytesReceived || c.Unacked > 0 || c.NotSent > 0 || c.RecvQ > 0 {
+			if c.BytesAcked > f.BytesAcked || c.BytesReceived > f.BytesReceived || c.Unacked > 0 || c.NotSent > 0 {
 				moved[k] = true
 			}
 		}

@@ -113,7 +113,7 @@ func TestACardThatLacksAKeywordIsNotGuessed(t *testing.T) {
 // What is to be done by hand says so, whatever value was typed.
 func TestWhatIsChangedByHandSaysSo(t *testing.T) {
 	for setting, want := range map[string]string{
-		"windows.binding.protocols": "Disable-NetAdapterBinding", "windows.adapter.isoe": "the vendor's own program", "windows.adapter.mtu": "a storage controller",
+		"windows.adapter.isoe": "the vendor's own program", "windows.adapter.mtu": "a storage controller",
 	} {
 		_, err := Windows{}.Canonical(setting, "guid:11111111-2222-3333-4444-00000000000a", "all")
 		_, err2 := Windows{}.Mechanism(setting, "guid:11111111-2222-3333-4444-00000000000a")

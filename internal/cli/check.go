@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -247,10 +246,7 @@ func (o checkOptions) outcome(c report.Check) error {
 			failed = append(failed[:maxFailed:maxFailed], fmt.Sprintf("and %d more", n-maxFailed))
 		}
 		err := failure.Of(failure.Failed, "%d of %d hosts could not be looked at: %s", lost, len(c.Hosts), strings.Join(failed, "; "))
-		for _, s := range failure.Steps(errors.Join(causes...)) {
-			err = failure.Advise(err, s.Next, s.Of...)
-		}
-		return err
+		return failure.AsAdvised(err, causes...)
 	case found > 0:
 		return failure.Of(failure.Found, "%d findings of severity %s or worse", found, o.failOn)
 	}

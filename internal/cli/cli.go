@@ -121,7 +121,7 @@ func exitCode(ctx context.Context, env *environment, err error) int {
 	}
 	code := codeOf(failure.KindOf(err))
 	if ctx.Err() != nil && code == ExitFailed {
-		env.err.Printf("linerate: interrupted; this command left nothing changed (%v)\n", failure.FirstLine(err))
+		env.err.Printf("linerate: interrupted; this command left nothing changed (%v)\n", stepsAfter(failure.FirstLine(err), err))
 		return ExitInterrupted
 	}
 	fmt.Fprintln(env.err, "linerate: "+ownLines(withSteps(err)))

@@ -15,6 +15,7 @@ var steps = map[failure.Next]string{
 	failure.SeeHistory:      "look with linerate tune history %s",
 	failure.SeeHistoryLater: "once that is mended, look with linerate tune history %s",
 	failure.PutBack:         "linerate tune undo %s puts them back",
+	failure.PutBackOne:      "linerate tune undo %s puts it back",
 	failure.SeeAndPutBack:   "look with linerate tune history %[1]s, put all back with linerate tune undo %[1]s",
 	failure.CloseJournal:    "once it can be written, linerate tune undo %s closes what it has open",
 	failure.ReadScript:      "or read what linerate tune script %s writes, and run it there yourself",
@@ -53,16 +54,29 @@ var steps = map[failure.Next]string{
 	failure.ForgetPlace:     "--replace forgets that",
 }
 
+// worded has the words of a step. A command on this host needs no name.
+func worded(s *failure.Advised) string {
+	const unnamed = "\x00"
+	of := slices.Clone(s.Of)
+	for i, v := range of {
+		if v == reach.Here {
+			of[i] = unnamed
+		}
+	}
+	return strings.ReplaceAll(fmt.Sprintf(steps[s.Next], of...), " "+unnamed, "")
+}
+
 // withSteps is the text of an error and what its user can do, each once.
-func withSteps(err error) string {
-	text := err.Error()
+func withSteps(err error) string { return stepsAfter(err.Error(), err) }
+
+// stepsAfter is a text about an error, and what its user can do.
+func stepsAfter(text string, err error) string {
 	var out []string
 	for _, s := range failure.Steps(err) {
-		step := fmt.Sprintf(steps[s.Next], s.Of...)
+		step := worded(s)
 		if s.Next == failure.NameMount {
 			step = nameMount(fmt.Sprint(s.Of...))
 		}
-		step = strings.ReplaceAll(step, " "+reach.Here, "") // which needs no name
 		if !slices.Contains(out, step) {
 			out = append(out, step)
 		}

@@ -11,6 +11,7 @@ const (
 	SeeHistory      Next = iota + 1 // see what was changed: host
 	SeeHistoryLater                 // the same, once the reason is mended: host
 	PutBack                         // undo what is still changed: host
+	PutBackOne                      // undo the one change that stays: host
 	SeeAndPutBack                   // either, since it is not known what is so: host
 	CloseJournal                    // let an undo write down that the host is as it was: host
 	ReadScript                      // read the script of the plan, and run it by hand: host
@@ -65,6 +66,14 @@ func (a *Advised) Unwrap() error { return a.Err }
 
 // Advise adds a step to an error.
 func Advise(err error, next Next, of ...any) error { return &Advised{err, next, of} }
+
+// AsAdvised adds the steps that its causes carry to an error that has only their text.
+func AsAdvised(err error, causes ...error) error {
+	for _, s := range Steps(errors.Join(causes...)) {
+		err = Advise(err, s.Next, s.Of...)
+	}
+	return err
+}
 
 // Steps are those that an error and its causes carry, the outermost first.
 func Steps(err error) (out []*Advised) {

@@ -341,5 +341,6 @@ func (r *rollout) lostError() error {
 	if n == 0 {
 		return nil
 	}
-	return failure.Of(failure.Failed, "%d of %d hosts were not looked at, and are as before: %s: %s", n, all, first.Name, failure.FirstLine(first.err))
+	err := failure.Of(failure.Failed, "%d of %d hosts were not looked at, and are as before: %s: %s", n, all, first.Name, failure.FirstLine(first.err))
+	return failure.AsAdvised(err, first.err)
 }

@@ -278,9 +278,9 @@ func (r *rollout) stop(ctx context.Context, n int, wave []*member, cause error) 
 		return failure.Advise(err, failure.LookAtWaves)
 	}
 	if ctx.Err() != nil {
-		return failure.Advise(failure.Of(failure.Interrupted, "interrupted: %s", what), failure.ResumeWaves)
+		return failure.Advise(failure.AsAdvised(failure.Of(failure.Interrupted, "interrupted: %s", what), cause), failure.ResumeWaves)
 	}
-	return failure.Advise(failure.Of(failure.Failed, "%s", what), failure.ResumeOrUndo, r.o.Site, r.id)
+	return failure.Advise(failure.AsAdvised(failure.Of(failure.Failed, "%s", what), cause), failure.ResumeOrUndo, r.o.Site, r.id)
 }
 
 func (r *rollout) count(s State) (n int) {

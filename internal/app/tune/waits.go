@@ -62,7 +62,7 @@ func (m madePlan) gone(ctx context.Context, stays bool) error {
 	case len(left) > 0:
 		return failure.Advise(failure.Of(failure.NotRestored, "%s, and the host could not undo all of it; still changed: %s", late, strings.Join(left, ", ")), failure.PutBack, m.name)
 	case stays:
-		return failure.Advise(failure.Of(failure.NotRestored, "%s: the host undid it; the larger MTU, confirmed before, stays", late), failure.PutBack, m.name)
+		return failure.Advise(failure.Of(failure.NotRestored, "%s: the host undid it; the larger MTU, confirmed before, stays", late), failure.PutBackOne, m.name)
 	}
 	return failure.Advise(failure.Of(failure.Failed, "%s: the host undid it, and nothing is changed", late), failure.WaitLonger)
 }

@@ -210,7 +210,7 @@ func TestExplainOfAProcessWithoutConnections(t *testing.T) {
 		_ = sleep.Wait()         // killed by design
 	})
 	_, code, said := explainHere(t, "--attach", strconv.Itoa(sleep.Process.Pid))
-	if code != cli.ExitNothing || !strings.Contains(said, "holds no TCP connection") || !strings.Contains(said, "linerate explain MOUNT") || strings.Count(said, "\n") != 1 {
+	if code != cli.ExitNothing || !strings.Contains(said, "holds no TCP connection") || !strings.Contains(said, "attach to the process that copies, or name the mount") || strings.Count(said, "\n") != 1 {
 		t.Errorf("exit %d: %s", code, said)
 	}
 }

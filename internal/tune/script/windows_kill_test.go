@@ -103,7 +103,7 @@ func scriptOfAll(t *testing.T) (text string, all []Mechanism) {
 	s := Script{Plan: plan, Host: "winfiler", System: Windows{}.System()}
 	for _, setting := range windowsSettings() {
 		was := len(all)
-		for _, target := range []string{"guid:11111111-2222-3333-4444-00000000000a", "InternetCustom", "client", "server", ""} {
+		for _, target := range []string{"guid:11111111-2222-3333-4444-00000000000a", "guid:11111111-2222-3333-4444-00000000000a/ms_lltdio", "InternetCustom", "client", "server", ""} {
 			if m, err := (Windows{}).Mechanism(setting, target); err == nil {
 				all = append(all, m)
 				s.Steps = append(s.Steps, Step{Name: setting + "@" + target, From: "1", To: "2", Mechanism: m})

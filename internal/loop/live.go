@@ -289,7 +289,7 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 	for _, k := range seen {
 		out, in = out+k.Out, in+k.In
 	}
-	if max(out, in) < moving || over(xs, ys) { // of many connections each may move little
+	if max(out, in) < moving || over(a, b, xs, ys) { // of many connections each may move little
 		return a.quiet(max(once(seen), all))
 	}
 	return ofA.rest(ofB.rest(l.judged(key, c, x.Samples, seen)))

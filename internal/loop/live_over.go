@@ -2,6 +2,7 @@ package loop
 
 import (
 	"net/netip"
+	"slices"
 
 	"linerate/internal/explain"
 	"linerate/internal/model"
@@ -9,11 +10,12 @@ import (
 	"linerate/internal/watch"
 )
 
-// over tells whether a transfer that the ends' windows show has ended: one end has none of the connections now that
-// moved data, and neither these nor an interface moved anything to speak of lately.
-func over(ends ...[]model.Sample) bool {
-	gone := false
-	for _, samples := range ends {
+// over tells whether a transfer between two ends, of which each has its window, has ended: one of them had connections
+// to the other that moved data and has none of them now, and neither end's connections nor an interface moved anything
+// to speak of lately. An end that never listed the transfer's connections, as with one that another network namespace
+// or a translated address hides, says nothing of it.
+func over(a, b *liveEnd, ofA, ofB []model.Sample) bool {
+	for _, samples := range [][]model.Sample{ofA, ofB} {
 		n := len(samples) - 1
 		from := n
 		for from > 0 && samples[n].At-samples[from].At < newest {
@@ -22,9 +24,8 @@ func over(ends ...[]model.Sample) bool {
 		if n < 1 || busyLately(samples[from], samples[n]) {
 			return false
 		}
-		gone = gone || !movedAny(samples)
 	}
-	return gone
+	return left(ofA, b.has) || left(ofB, a.has)
 }
 
 // busyLately tells whether a connection moved between two samples, or an interface more than what
@@ -66,20 +67,25 @@ func tries(c explain.Case) bool {
 	return false
 }
 
-// movedAny tells whether one of the connections in the newest sample moved data in the window.
-func movedAny(samples []model.Sample) bool {
-	now := map[watchKey]model.Conn{}
-	for _, c := range samples[len(samples)-1].Conns {
-		now[keyOf(c)] = c
-	}
+// left tells whether connections to the peers that a function selects moved data in the window, and none of these is
+// in the newest sample.
+func left(samples []model.Sample, serves func(netip.Addr) bool) bool {
+	first, moved := map[watchKey]int64{}, map[watchKey]bool{}
 	for _, s := range samples {
 		for _, c := range s.Conns {
-			if x, is := now[keyOf(c)]; is && x.BytesAcked+x.BytesReceived > c.BytesAcked+c.BytesReceived {
-				return true
+			if !serves(c.Remote.Addr().Unmap()) {
+				continue
+			}
+			k, n := keyOf(c), c.BytesAcked+c.BytesReceived
+			if f, seen := first[k]; !seen {
+				first[k] = n
+			} else if n > f {
+				moved[k] = true
 			}
 		}
 	}
-	return false
+	still := func(c model.Conn) bool { return moved[keyOf(c)] }
+	return len(moved) > 0 && !slices.ContainsFunc(samples[len(samples)-1].Conns, still)
 }
 
 // watchKey identifies a connection, also against an earlier one with the same ports.

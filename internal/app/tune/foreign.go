@@ -323,6 +323,9 @@ func (f *foreign) takes(who string) string {
 	case f.here:
 		return "it takes root, and " + who + ": use sudo"
 	}
+	if _, byHand := f.kind.(script.ByHand); byHand { // of which no sudo is asked
+		return "it takes root, and " + who + " there: log in as root"
+	}
 	return "it takes root, and " + who + " there: log in as root, or allow sudo -n there"
 }
 
@@ -338,7 +341,7 @@ func (f *foreign) onPlans(ctx context.Context, name, plan string, args ...string
 	case err != nil:
 		err = failure.Of(failure.NotRestored, "ask %s: %w; what it has is not known", name, errors.Join(askErr, err))
 	case code == script.Unprivileged:
-		err = failure.Of(failure.NotRestored, "ask %s for its plans: it has records of them that this login cannot read: nothing was done, and what is in force is not known; %s", name, f.takes("we are another user"))
+		err = failure.Of(failure.NotRestored, "ask %s for its plans: it may have records of them that this login cannot read: nothing was done, and what is in force is not known; %s", name, f.takes("we are another user"))
 	}
 	return said, code, err
 }

@@ -90,13 +90,17 @@ func written(r bsd.Reading) {
 	}
 	section, inForce := "", map[string]string{}
 	for _, line := range r.Optional("nsmb", "the options of the SMB client") {
-		line, _, _ := strings.Cut(strings.TrimSpace(line), "#")
-		if strings.HasPrefix(line, "[") {
-			if section = strings.Trim(line, "[] "); section == "global" {
+		// Only a whole line is a comment: what follows a value is part of it, as the client reads it.
+		line = strings.TrimSuffix(strings.TrimLeft(line, "\t "), "\r")
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
+			continue
+		}
+		if rest, is := strings.CutPrefix(line, "["); is {
+			if section, _, _ = strings.Cut(rest, "]"); section == "global" {
 				section = "default" // its other name
 			}
 		} else if name, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(value) != "" {
-			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+			name, value = strings.TrimSpace(name), strings.TrimLeft(value, "\t ")
 			r.F.Settings["macos.nsmb."+section+"."+name] = model.Known(value)
 			if section == "default" { // the others are of one server, whose name is nobody's business
 				inForce[name] = value // a section may be named again: the last value counts

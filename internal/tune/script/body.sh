@@ -29,7 +29,8 @@ prepare() {
 	me=$(id -u) || exit 1
 	[ "$me" = 0 ] || [ -n "$unprivileged" ] || fail "it takes root, and this is user $me: nothing was done"
 	if [ ! -d "$state" ] && [ "$1" != apply ]; then return; fi
-	[ -d "$state" ] || mkdir -p "$state" || fail "cannot make $state: nothing was done"
+	# What lies above the records is for everybody, also where this host has none of it yet.
+	[ -d "$state" ] || { (umask 022 && mkdir -p "${state%/*/*}") && mkdir -p "$state"; } || fail "cannot make $state: nothing was done"
 	owned "$state" || fail "$state is no directory that only root can write to: nothing was done"
 	if [ ! -d "$dir" ] && [ "$1" != apply ]; then return; fi
 	[ -d "$dir" ] || mkdir "$dir" || fail "cannot make $dir: nothing was done"

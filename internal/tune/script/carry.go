@@ -90,8 +90,9 @@ func (k System) OnPlans(state, plan string, args ...string) (string, error) {
 only=` + Quote(plan) + `
 code=0
 echo '` + began + `'
-# Another user sees no plan where there are some.
-if [ "$(id -u)" != 0 ] && [ -e "${state%/*}" ]; then code=` + strconv.Itoa(Unprivileged) + `; fi
+# Another user sees no plan where there are some, nor what lies in a directory closed to that user.
+above=${state%/*/*}
+if [ "$(id -u)" != 0 ] && { [ -e "${state%/*}" ] || { [ -d "$above" ] && [ ! -x "$above" ]; }; }; then code=` + strconv.Itoa(Unprivileged) + `; fi
 [ $code = 0 ] && for plan in $(ls -1 "$state" 2>/dev/null | sort -r); do
 	if [ -n "$only" ] && [ "$plan" != "$only" ]; then continue; fi
 	[ -f "$state/$plan/change.sh" ] || continue

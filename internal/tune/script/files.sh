@@ -5,10 +5,24 @@
 # (N.wrote): while the file is that, undo puts the copy back, byte for byte. Where somebody else
 # changed it since, undo takes out the plan's own lines alone.
 
-# joined LINE: sets text to the line without its comment and blanks.
+# joined LINE: sets text to the line without its comment and blanks. In a file with sections only a whole
+# line is a comment: what follows a value is part of it, but for the end of a line of Windows.
 joined() {
 	text=
 	case $1 in '#'* | '*'* | '//'*) return ;; esac
+	if [ -n "$within" ]; then
+		text=${1#"${1%%[!	 ]*}"}
+		text=${text%"$(printf '\r')"}
+		case $text in
+		'#'* | ';'*) text= ;;
+		'['*) ;;
+		*=*)
+			set -- "${text%%=*}" "${text#*=}"
+			text=${1%"${1##*[!	 ]}"}=${2#"${2%%[!	 ]*}"}
+			;;
+		esac
+		return
+	fi
 	set -f
 	IFS='	 '
 	set -- ${1%%#*}
@@ -40,7 +54,7 @@ file_get() {
 		"$2"*)
 			text=${text#"$2"}
 			case $text in
-			'"'*'"') text=${text#'"'}; text=${text%'"'} ;;
+			'"'*'"') if [ -z "$within" ]; then text=${text#'"'}; text=${text%'"'}; fi ;;
 			*) if [ -n "$3" ]; then text=${text%"$3"}; fi ;;
 			esac
 			found=${text:-unset}
@@ -51,16 +65,21 @@ file_get() {
 }
 
 # file_lines FILE MARK KIND BEFORE: of KIND outside the lines that are not in the block of linerate;
-# of KIND inside those of it that are for other settings than BEFORE.
+# of KIND inside those of it that are for other settings than BEFORE. Where sections count, what somebody
+# wrote behind the block stays in the section that the block is of.
 file_lines() {
-	place=outside
+	place=outside behind=
 	while IFS= read -r line || [ -n "$line" ]; do
 		case $line in
 		"$2 linerate: begin") place=inside; continue ;;
-		"$2 linerate: end") place=outside; continue ;;
+		"$2 linerate: end") place=outside behind=$within; continue ;;
 		esac
 		[ "$place" = "$3" ] || continue
 		joined "$line"
+		if [ -n "$behind" ] && [ "$place" = outside ] && [ -n "$text" ]; then
+			case $text in '['*) ;; *) printf '%s\n' "$behind]" ;; esac
+			behind=
+		fi
 		if [ "$place" = inside ]; then
 			case $text in "$4"* | "${within:--}]") continue ;; esac
 		fi

@@ -234,17 +234,17 @@ function Undo-Step {
     }
     $ours = Read-Record "$N.after"
     if ($null -eq $ours) { $ours = $Step.To }
-    if ($now -eq $Step.From) {
+    $half = Test-Path -LiteralPath (Join-Path $dir "$N.others")
+    if (($now -eq $Step.From) -and -not $half) {
         Write-Say "$($name): is $($Step.From) already"
-    } elseif (($now -ne $ours) -and ($now -ne $Step.To) -and (-not $script:force)) {
+    } elseif (($now -ne $Step.From) -and ($now -ne $ours) -and ($now -ne $Step.To) -and (-not $script:force)) {
         Write-Say "$($name): changed by somebody else, left alone: ours $ours, theirs $now, original $($Step.From) (undo --force restores it)"
         $script:conflicts = $script:conflicts + 1
         return
     } elseif (-not (Reset-Step $Step $now)) {
         return
     }
-    Remove-Record "$N.after"
-    Remove-Record "$N.begun"
+    foreach ($record in @('back', 'others', 'after', 'begun')) { Remove-Record "$N.$record" }
 }
 
 # Reset-Step sets a step to its original and reads it back.
@@ -256,7 +256,7 @@ function Reset-Step {
         & $Step.Write | Out-Null
         $now = Read-Step $Step
         if ($now -eq $Step.From) {
-            Write-Say "$($Step.Name): $Was -> $now again"
+            if ($Was -eq $now) { Write-Say "$($Step.Name): is $now already" } else { Write-Say "$($Step.Name): $Was -> $now again" }
             return $true
         }
         $why = "it is $now"
@@ -328,7 +328,10 @@ function Set-Step {
         Write-Say "$($name): $($Step.From) -> $now, by an earlier run"
         return
     }
-    if (-not $begun) { Save-Record "$N.begun" 'so' }
+    if (-not $begun) {
+        foreach ($record in @('back', 'others', 'after')) { Remove-Record "$N.$record" }
+        Save-Record "$N.begun" 'so'
+    }
     $value = $Step.To
     try { & $Step.Write | Out-Null } catch { throw "$($name): could not be set to $($value): $(Get-Said $_)" }
     try { $now = Read-Step $Step } catch { throw "$($name): cannot be read after it was set: $(Get-Said $_)" }

@@ -97,21 +97,44 @@ function Read-Binding {
     Get-Bound (Find-Binding $Guid $Component)
 }
 
-# Get-Others are the states of an adapter's other protocols, as one text.
+# Get-Others are the states of an adapter's other protocols, as one text; "?" is one that is not given.
 function Get-Others {
     param([string]$Guid, [string]$Component)
     $all = ''
     foreach ($one in @(Find-Bindings $Guid)) {
-        $id = [string]$one.CimInstanceProperties['ComponentID'].Value
-        if ($id -ne $Component) { $all = "$all $id=$(Get-Bound $one)" }
+        $id = ConvertTo-Ascii ([string]$one.CimInstanceProperties['ComponentID'].Value)
+        if ($id -eq $Component) { continue }
+        $on = '?'
+        try { $on = Get-Bound $one } catch { $on = '?' }
+        $all = "$all $id=$on"
     }
     return $all
 }
 
-# Write-Binding. Windows may switch others with one: a plan does not keep that, and what it puts back has no say.
-function Write-Binding {
-    param([string]$Guid, [string]$Component, [string]$Value, [bool]$PutsBack)
-    $others = Get-Others $Guid $Component
+# Test-Binding: of a protocol that is not given before, nobody could say whether Windows switched it too.
+function Test-Binding {
+    param([string]$Guid, [string]$Component)
+    foreach ($one in @((Get-Others $Guid $Component) -split ' ')) {
+        if ($one -match '=\?$') { return "whether the adapter has $($one -replace '=.*', '') on is not given, and Windows may switch it too" }
+    }
+    return ''
+}
+
+# Find-Switched are those that were on or off and are not so now, as they were.
+function Find-Switched {
+    param([string]$Were, [string]$Are)
+    $has = @($Are -split ' ')
+    foreach ($one in @($Were -split ' ')) {
+        if (($one -match '=(on|off)$') -and ($has -notcontains $one)) { $one }
+    }
+}
+
+# Those that linerate switches, also where Windows did it: the others decide who reaches the host at all.
+$protocols = @('ms_msclient', 'ms_server', 'ms_tcpip6', 'ms_lltdio', 'ms_rspndr', 'ms_lldp', 'ms_pacer')
+
+function Set-Binding {
+    param([string]$Guid, [string]$Component, [string]$Value)
+    if ((Read-Binding $Guid $Component) -eq $Value) { return }
     $was = Test-Up $Guid
     if ($Value -eq 'on') {
         Enable-NetAdapterBinding -InputObject (Find-Binding $Guid $Component) | Out-Null
@@ -119,8 +142,66 @@ function Write-Binding {
         Disable-NetAdapterBinding -InputObject (Find-Binding $Guid $Component) | Out-Null
     }
     Wait-Up $Guid $was
-    $now = Get-Others $Guid $Component
-    if ((-not $PutsBack) -and ($now -cne $others)) { throw "Windows switched other protocols of the adapter with it: they were$others, and are$now (Get-NetAdapterBinding shows all)" }
+}
+
+# Save-Others keeps the states of the other protocols before the first write of step N: a run that is killed
+# after it leaves them to the next. What somebody else switched while the whole plan was in force is no
+# doing of that write: what is put back then has a record of its own.
+function Save-Others {
+    param([string]$Guid, [string]$Component, [int]$N, [bool]$PutsBack)
+    $name = "$N.others"
+    if ($PutsBack -and ($null -ne (Read-Record "$N.after"))) { $name = "$N.back" }
+    $begun = $null -ne (Read-Record "$N.begun")
+    $others = $null
+    if ($begun) { $others = Read-Record $name }
+    if ($null -ne $others) { return $others }
+    $others = Get-Others $Guid $Component
+    if (-not $begun) { return $others }
+    if (-not $PutsBack) {
+        Save-Record $name $others
+    } else {
+        # A disk that takes nothing must not keep the protocol switched.
+        try { Save-Record $name $others } catch { return $others }
+    }
+    return $others
+}
+
+# Update-Others: what this step made of its protocol is no change by Windows to other steps that are still open.
+# Those before it have it as it is put back to.
+function Update-Others {
+    param([string]$Guid, [string]$Component, [string]$Value, [int]$N, [bool]$PutsBack)
+    foreach ($i in 1..$steps.Count) {
+        if (($i -eq $N) -or ($steps[$i - 1].Adapter -ne $Guid) -or (($i -lt $N) -and -not $PutsBack)) { continue }
+        foreach ($name in @("$i.others", "$i.back")) {
+            $were = Read-Record $name
+            if ($null -eq $were) { continue }
+            $are = $were -replace " $Component=(on|off)", " $Component=$Value"
+            if ($are -cne $were) { Save-Record $name $are }
+        }
+    }
+}
+
+# Write-Binding. Windows may switch others with one: a plan does not keep that, and what it puts back is whole
+# only with them.
+function Write-Binding {
+    param([string]$Guid, [string]$Component, [string]$Value, [int]$N, [bool]$PutsBack)
+    $were = Save-Others $Guid $Component $N $PutsBack
+    Set-Binding $Guid $Component $Value
+    Update-Others $Guid $Component $Value $N $PutsBack
+    $switched = @(Find-Switched $were (Get-Others $Guid $Component))
+    if ($switched.Count -eq 0) { return }
+    if (-not $PutsBack) { throw "Windows switched other protocols of the adapter with it, which were $($switched -join ' ') (Get-NetAdapterBinding shows all)" }
+    $why = ''
+    foreach ($one in $switched) {
+        $pair = @($one -split '=')
+        if ($protocols -notcontains $pair[0]) { continue }
+        try { Set-Binding $Guid $pair[0] $pair[1] } catch { $why = "; $(Get-Said $_)" }
+    }
+    $left = @(Find-Switched $were (Get-Others $Guid $Component))
+    foreach ($one in $switched) {
+        if ($left -notcontains $one) { Write-Say "Windows switched another protocol of the adapter with $($Component): $one again" }
+    }
+    if ($left.Count -gt 0) { throw "Windows switched other protocols of the adapter with it, which are not restored: by hand, $($left -join ' ') (Get-NetAdapterBinding shows all)$why" }
 }
 
 # Test-Carries: the adapter has the address of this very ssh session, which its restart would end.

@@ -98,7 +98,7 @@ func binding(target string) (Mechanism, error) {
 	}
 	guid := "{" + strings.ToUpper(m[1]) + "}"
 	at := quotePS(guid) + " " + quotePS(m[2])
-	return Mechanism{Adapter: guid, Read: "Read-Binding " + at, Write: "Write-Binding " + at + " $value ($value -ne $step.To)", Test: "''"}, nil
+	return Mechanism{Adapter: guid, Read: "Read-Binding " + at, Write: "Write-Binding " + at + " $value $N ($value -ne $step.To)", Test: "Test-Binding " + at}, nil
 }
 
 func template(name, property, value string) Mechanism {

@@ -160,7 +160,11 @@ func smbConnections() (out []any) {
 func (h *Host) bindings() (out []any) {
 	for _, a := range h.data.Adapters {
 		for _, c := range []string{"ms_implat", "ms_msclient", "ms_pacer", "ms_server", "ms_tcpip", "ms_tcpip6"} {
-			out = append(out, cim("MSFT_NetAdapterBindingSettingData", "Name", a.Name, "ComponentID", c, "DisplayName", h.in("Protokoll "+c, "Protocol "+c), "Enabled", c != "ms_implat" && !h.told("unbound", c) && !h.data.Unbound[a.Name+"|"+c]))
+			var on any = c != "ms_implat" && !h.told("unbound", c) && !h.data.Unbound[a.Name+"|"+c]
+			if h.told("unsaid", c) {
+				on = nil
+			}
+			out = append(out, cim("MSFT_NetAdapterBindingSettingData", "Name", a.Name, "ComponentID", c, "DisplayName", h.in("Protokoll "+c, "Protocol "+c), "Enabled", on))
 		}
 	}
 	return out

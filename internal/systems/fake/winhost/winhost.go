@@ -29,7 +29,7 @@ const (
 	// "unlike" is a new host whose adapters are of two vendors, "tampered" one with a single adapter whose
 	// defaults somebody changed, "without:KEYWORD" is a driver
 	// that no longer has it, "null:PROPERTY" is a template of TCP that gives none, "also:COMPONENT" is a protocol that is switched with
-	// each other one, "english" is its language, and else German, "noadmin",
+	// each other one ("alsoon:" and "alsooff:" one way alone), "unsaid:COMPONENT" one that is not said to be on or off, "english" is its language, and else German, "noadmin",
 	// "policy:AllSigned" is a group policy under which no script's file runs, "profile" is a shell
 	// whose own profile it refuses, "forbidden:CMDLET" is one whose module it refuses and
 	// "unloadable:CMDLET" one whose module is not loaded, "version:2", "language:ConstrainedLanguage", "nothing" is a PowerShell that prints

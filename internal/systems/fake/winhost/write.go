@@ -159,13 +159,15 @@ func inputObject(a map[string]any) (func(name string) string, error) {
 	return func(name string) string { v, _ := raw.(*powershell.Thing).Get(name); return powershell.Text(v) }, nil
 }
 
-// bind switches one protocol of an adapter; with "also:COMPONENT" another one goes with it.
+// bind switches one protocol of an adapter; with "also:COMPONENT" another one goes with it, with "alsoon:COMPONENT"
+// when it is switched on alone, with "alsooff:COMPONENT" off.
 func (h *Host) bind(a map[string]any, on bool) error {
 	get, err := inputObject(a)
 	if err != nil {
 		return err
 	}
-	for _, c := range []string{get("ComponentID"), h.setting("also", get("ComponentID"))} {
+	also := h.setting(map[bool]string{true: "alsoon", false: "alsooff"}[on], h.setting("also", get("ComponentID")))
+	for _, c := range []string{get("ComponentID"), also} {
 		h.data.Unbound[get("Name")+"|"+c] = !on
 	}
 	return nil

@@ -396,8 +396,8 @@ func (f *file) commit(ctx context.Context) error {
 	if err == nil {
 		err = f.prove()
 	}
-	if err == nil {
-		err = f.close()
+	if err == nil { // a sync beside may have heard what close then does not: none can any more
+		err = errors.Join(f.close(), f.isLost())
 	}
 	if err == nil {
 		err = f.p.give(f.d, f.temp, f.name)

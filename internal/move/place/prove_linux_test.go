@@ -54,6 +54,18 @@ func proving(t *testing.T, at func(dir, point string)) (f *file, root move.Hash)
 	})
 }
 
+// unprove has all blocks of a file read again once more.
+func unprove(f *file) {
+	f.proving.Lock() // who reads now has ended
+	defer f.proving.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, w := range f.blocks {
+		w.proven = false
+		f.blocks[i] = w
+	}
+}
+
 func TestBlocksAreReadAgainBesideTheWritingOfOthers(t *testing.T) {
 	f, root := proving(t, func(string, string) {})
 	f.proving.Lock() // who reads now has ended
@@ -87,14 +99,7 @@ func TestSeveralBlocksAreReadAgainAtOnce(t *testing.T) {
 			t.Error("one block is read again at a time")
 		}
 	})
-	f.proving.Lock()
-	f.mu.Lock()
-	for i, w := range f.blocks {
-		w.proven = false
-		f.blocks[i] = w
-	}
-	f.mu.Unlock()
-	f.proving.Unlock()
+	unprove(f)
 	last.Store(true)
 	if err := f.Commit(t.Context(), root); err != nil {
 		t.Fatal(err)

@@ -325,6 +325,31 @@ func TestALargeFileThatItsTimeMadeDurableIsNotSyncedAgain(t *testing.T) {
 	}
 }
 
+// What the journal's sync beside is told of, after a large file was settled, nothing else hears: the file
+// gets no name.
+func TestALargeFileThatIsLostBesideItsEndGetsNoName(t *testing.T) {
+	var lose atomic.Pointer[file]
+	in := ""
+	f, root := proving(t, func(dir, point string) {
+		if in = dir; point != "prove" {
+			return
+		}
+		if f := lose.Load(); f != nil {
+			err := error(unix.EIO)
+			f.lost.Store(&err)
+		}
+	})
+	unprove(f)
+	f.d.timeSyncs = true
+	lose.Store(f)
+	if err := f.Commit(t.Context(), root); !f.flushed || !errors.Is(err, unix.EIO) {
+		t.Errorf("flushed %v: %v", f.flushed, err)
+	}
+	if _, err := os.Stat(filepath.Join(in, "f")); err == nil {
+		t.Error("it has its name")
+	}
+}
+
 // Before files get their names a client of SMB is asked about all of some at once, another one about none.
 func TestAClientOfSMBIsAskedAboutSomeFilesAtOnce(t *testing.T) {
 	for fs, want := range map[int64]int{unix.SMB2_SUPER_MAGIC: namedNext, unix.NFS_SUPER_MAGIC: 0, unix.EXT4_SUPER_MAGIC: 0} {

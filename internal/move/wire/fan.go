@@ -170,11 +170,18 @@ func (f *fan) grow() {
 		}
 		look, sockets := f.s.stats.Look(), f.s.stats.Sockets()
 		add, over := g.next(grown{look.Sent, look.Sending, sockets.Busy, sockets.SndbufLimited}, int(f.n))
-		for range add {
-			over = f.more() != nil || over // it goes on with those that there are
-		}
-		if over {
+		if f.widen(add) != nil || over { // it goes on with those that there are
 			return
 		}
 	}
+}
+
+// widen opens n more streams, unless one does not come: then the next hardly would, and each is waited for.
+func (f *fan) widen(n int) error {
+	for range n {
+		if err := f.more(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

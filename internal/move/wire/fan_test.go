@@ -154,6 +154,36 @@ func TestAStreamThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// closedParty has no stream, and counts who asks for one.
+type closedParty struct {
+	Party
+	asked *int
+}
+
+func (p closedParty) Stream(context.Context, uint32) (*Conn, error) {
+	*p.asked++
+	return nil, errFew
+}
+
+// Where a stream does not come, as behind a firewall that answers nothing, no other is waited for.
+func TestAfterAStreamThatDoesNotComeNoneIsOpened(t *testing.T) {
+	l, d := parties(t, false)
+	go func() { _, _ = l.Stream(t.Context(), 0) }() // what it is told is not read
+	s := &sender{side: side{party: d, stats: &Stats{}}}
+	if err := s.meet(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	s.party = closedParty{d, &asked}
+	f := s.fan(t.Context(), nil)
+	if err := f.widen(8); err == nil || asked != 1 {
+		t.Errorf("%d streams were asked for: %v", asked, err)
+	}
+	if err := s.control.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // No stream is announced once the other end was told that nothing follows: it does not listen
 // any more, and who waits for that stream would wait for ever.
 func TestNoStreamIsAnnouncedAfterTheLastWord(t *testing.T) {

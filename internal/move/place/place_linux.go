@@ -40,8 +40,9 @@ type Place struct {
 	// temps are the temporary names in use: what has one of them is nobody else's.
 	temps map[string]bool
 
-	batch batch
-	bad   atomic.Int64 // input/output errors
+	batch   batch
+	bad     atomic.Int64  // input/output errors
+	buffers chan struct{} // one for each in use of proveBuffers
 }
 
 // dir is an open directory of the target.
@@ -81,7 +82,7 @@ const cachedDirs = 256
 // Open opens the directory root, which is the user's own path: links in it are followed.
 func Open(root string, o Options, r *move.Report) (*Place, error) {
 	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*fileSystem{}, fresh: map[string]bool{}, temps: map[string]bool{},
-		uid: uint32(unix.Geteuid()), gid: uint32(unix.Getegid())}
+		buffers: make(chan struct{}, proveBuffers), uid: uint32(unix.Geteuid()), gid: uint32(unix.Getegid())}
 	if o.Run == "" {
 		p.o.Run = strings.ToLower(rand.Text()[:8])
 	}

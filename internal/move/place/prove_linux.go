@@ -25,6 +25,9 @@ func (f *file) prove() error {
 // provers read blocks of a file again at once: one is hashed while others are on their way from the disk.
 const provers = 4
 
+// proveBuffers are the buffers of a block each with which all files of a place are read again.
+const proveBuffers = 8
+
 // proveAhead reads blocks that are durable again, beside the writing of others; f.syncing is held, and
 // the file is open.
 func (f *file) proveAhead() {
@@ -94,6 +97,8 @@ func (f *file) readBack(blocks []written, stop func() bool, good func(written)) 
 	var failed atomic.Bool
 	for range min(provers, len(blocks)) {
 		g.Go(func() error {
+			f.p.buffers <- struct{}{} // who has one waits for the disk alone
+			defer func() { <-f.p.buffers }()
 			buf, err := unix.Mmap(-1, 0, move.BlockSize+sector, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 			if err != nil {
 				return fmt.Errorf("read again: %w", err)

@@ -4,9 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"linerate/internal/move"
 )
@@ -103,6 +106,39 @@ func TestSeveralBlocksAreReadAgainAtOnce(t *testing.T) {
 	last.Store(true)
 	if err := f.Commit(t.Context(), root); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// However many files are read again at once, their buffers are bounded.
+func TestTheBuffersOfFilesThatAreReadAgainAreBounded(t *testing.T) {
+	var counted atomic.Bool
+	var reading, most atomic.Int64
+	full := make(chan struct{})
+	whole := sync.OnceFunc(func() { close(full) })
+	f, root := proving(t, func(_, point string) {
+		if point != "prove" || !counted.Load() {
+			return
+		}
+		n := reading.Add(1)
+		for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+		}
+		if n == proveBuffers {
+			whole()
+		}
+		<-full
+	})
+	unprove(f)
+	counted.Store(true)
+	var g errgroup.Group
+	for range 2*proveBuffers/provers + 1 {
+		g.Go(func() error { return f.readBack(f.ordered(), never, func(written) { reading.Add(-1) }) })
+	}
+	if err := g.Wait(); err != nil || most.Load() != proveBuffers {
+		t.Errorf("%d blocks were read again at once, want %d: %v", most.Load(), proveBuffers, err)
+	}
+	counted.Store(false)
+	if err := f.Commit(t.Context(), root); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -285,10 +285,7 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 	if explain.Watched(x, l.LineRate).Sender == nil {
 		c.Sender, c.Receiver = y, x
 	}
-	var out, in unit.BitRate
-	for _, k := range seen {
-		out, in = out+k.Out, in+k.In
-	}
+	out, in := both(seen)
 	if max(out, in) < moving || over(a, b, xs, ys) { // of many connections each may move little
 		return a.quiet(max(once(seen), all))
 	}

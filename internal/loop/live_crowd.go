@@ -111,8 +111,11 @@ func (l *Live) crowd(key [2]int, a, b crowdEnd) watch.Judgement {
 	if a.some && !b.some {
 		a, b = b, a
 	}
-	if !a.some {
+	switch {
+	case !a.some && b.Target.Control == 0 && a.tellsAllOf(b):
 		return a.rest(l.oneOf(key, a, b.liveEnd))
+	case !a.some: // it hides connections from us, or has linerate's own among them
+		return l.crowdOf(key, b, a.liveEnd)
 	}
 	// What is counted is what arrived, or what the end counts that knows linerate's own connections.
 	if sums := watch.Sums(a.samples, b.has); b.Target.Control > 0 || a.Target.Control == 0 && len(sums) > 0 && sums[0].Out > sums[0].In {
@@ -126,15 +129,45 @@ func (l *Live) crowd(key [2]int, a, b crowdEnd) watch.Judgement {
 	return j
 }
 
+// tellsAllOf reports whether what an end's connections to another moved is what that one sums up of its own to the
+// end, but for the little by which two hosts' counts differ and what linerate's own connections from there move.
+func (a crowdEnd) tellsAllOf(b crowdEnd) bool {
+	const most, own = 0.9, 10 * unit.Mbit
+	ofA, ofB := together(a, b)
+	sums := watch.Sums(ofB, a.has)
+	if len(sums) == 0 {
+		return true
+	}
+	var told unit.BitRate
+	all := max(sums[0].Out, sums[0].In)
+	peer := b.busiest(ofA)
+	hides := !peer.IsValid() && len(b.Addrs) > 0
+	if !hides {
+		out, in := both(watch.Conns(a.Name, ofA, peer))
+		if told = out; sums[0].Out > sums[0].In {
+			told = in
+		}
+	}
+	if a.Target.Control > 0 {
+		return told >= most*all || all-told < own
+	}
+	return !hides && told >= most*all
+}
+
+// both is what connections carried together, each way.
+func both(conns []watch.Conn) (out, in unit.BitRate) {
+	for _, k := range conns {
+		out, in = out+k.Out, in+k.In
+	}
+	return out, in
+}
+
 // oneOf judges a path to another host by the connections of one end.
 func (l *Live) oneOf(key [2]int, a crowdEnd, b *liveEnd) watch.Judgement {
 	samples := watch.Whole(a.samples)
 	peer := b.busiest(samples)
 	seen := watch.Conns(a.Name, samples, peer)
-	var out, in unit.BitRate
-	for _, k := range seen {
-		out, in = out+k.Out, in+k.In
-	}
+	out, in := both(seen)
 	if !peer.IsValid() && len(b.Addrs) > 0 {
 		return a.quiet(a.all)
 	}

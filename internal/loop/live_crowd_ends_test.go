@@ -1,0 +1,71 @@
+package loop
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+	"linerate/internal/watch"
+)
+
+// tenConns are the ten connections of a client to a server, of which each moved so many bytes.
+func tenConns(bytes int64) (out []model.Conn) {
+	for k := range 10 {
+		out = append(out, model.Conn{Local: netip.AddrPortFrom(sendAddr, uint16(20000+k)), Remote: netip.AddrPortFrom(recvAddr, 2049), State: 1,
+			BytesAcked: bytes, BytesSent: bytes, SndMSS: 1448, Cwnd: 10, SndBuf: 1 << 20})
+	}
+	return out
+}
+
+// besideACrowd judges the path of a client, which shows some connections at a time, to a server with thousands,
+// which sums up another amount, after eleven seconds. control is linerate's own process at the server.
+func besideACrowd(client func(now time.Duration) []model.Conn, server crowdHost, control int) watch.Judgement {
+	now, began := time.Duration(0), time.Unix(0, 0)
+	ends := []*liveEnd{
+		{LiveEnd: LiveEnd{Name: "client", Addrs: []netip.Addr{sendAddr}}, window: watch.Window{Span: LiveWindow}},
+		{LiveEnd: LiveEnd{Name: "server", Addrs: []netip.Addr{recvAddr}, Target: Target{Control: control}}, window: watch.Window{Span: LiveWindow}},
+	}
+	l := &Live{ends: ends, began: began, LineRate: model.Known(unit.Gbit), Now: func() time.Time { return began.Add(now) }}
+	for _, e := range ends {
+		e.add(arrival{facts: &model.Facts{}})
+	}
+	for ; now <= 11*time.Second; now += sampleInterval {
+		s := model.Sample{At: now, HostAt: began.Add(now), Conns: client(now)}
+		ends[0].add(arrival{at: now, sample: &s})
+		if now%time.Second == 0 {
+			s := server.at(now, began)
+			ends[1].add(arrival{at: now, sample: &s})
+		}
+	}
+	return l.between([2]int{0, 1}, ends[0], ends[1])
+}
+
+// A path with a crowd at one end is judged by the other only if that shows what the crowd sums up: a container or
+// another network namespace hides connections, and linerate's own session is no data.
+func TestACrowdIsNotJudgedByAnEndThatShowsLess(t *testing.T) {
+	server := crowdHost{measure.CloseConns + 1, netip.AddrPortFrom(recvAddr, 20000), netip.AddrPortFrom(sendAddr, 2049), false, 0}
+	const all = 8 * (10*5050e3 + 1e3) // 1001 connections of 1 to 100 kB a second
+	moves := func(perSecond float64) func(time.Duration) []model.Conn {
+		return func(now time.Duration) []model.Conn { return tenConns(int64(perSecond / 80 * now.Seconds())) }
+	}
+	for _, c := range []struct {
+		name    string
+		client  func(time.Duration) []model.Conn
+		control int
+		crowd   bool
+	}{
+		{"it shows none", func(time.Duration) []model.Conn { return nil }, 0, true},
+		{"it shows a part", moves(all / 2), 0, true},
+		{"it shows all", moves(all), 0, false},
+		{"it shows linerate's own", moves(all * 3), 77, true},
+	} {
+		j := besideACrowd(c.client, server, c.control)
+		off := float64(j.Goodput)/all - 1
+		if j.Crowd != c.crowd || off < -0.02 || off > 0.02 || len(j.Conns) == 0 {
+			t.Errorf("%s: %s, %v (%+.0f%%), %d connections: %s%s", c.name, j.State, j.Goodput, 100*off, len(j.Conns), j.Why, j.Verdict.Line)
+		}
+	}
+}

@@ -137,11 +137,11 @@ func connTable(conns []watch.Conn, untold int, idle bool) document.Table {
 	}
 	switch {
 	case more > 0 && untold > 0:
-		t.Notes = append(t.Notes, fmt.Sprintf("and %s more, and %d idle", unit.Count(more, "connection"), untold))
+		t.Notes = append(t.Notes, fmt.Sprintf("and %s more, and %d idle or nearly so", unit.Count(more, "connection"), untold))
 	case more > 0:
 		t.Notes = append(t.Notes, fmt.Sprintf("and %s more", unit.Count(more, "connection")))
 	case untold > 0:
-		t.Notes = append(t.Notes, fmt.Sprintf("and %s more, idle", unit.Count(untold, "connection")))
+		t.Notes = append(t.Notes, fmt.Sprintf("and %s more, idle or nearly so", unit.Count(untold, "connection")))
 	}
 	t.Notes = append(t.Notes, "Shares of the time: with a full receive window, a full send buffer, held back by the path, with nothing to send.")
 	return t

@@ -13,7 +13,8 @@ import (
 )
 
 // A host with very many connections tells some of them one by one, and what all of them did as sums
-// (model.ConnTotal): the sums lose nothing, whichever connections are told.
+// (model.ConnTotal): the sums have all that connections moved from the
+// sample on in which each was seen first, whichever are told.
 const (
 	// BriefConns is how many connections a sample may have, all told one by one, while nobody looks at the
 	// host. While somebody does it is measure.CloseConns.

@@ -241,7 +241,7 @@ func (l *Live) alone(key [2]int, e *liveEnd) watch.Judgement {
 	if e.Target.serves(judged) {
 		c.Protocol = e.Target.protocol()
 	}
-	return x.rest(l.judged(key, c, samples, watch.Conns(e.Name, samples, judged)))
+	return rest(l.judged(key, c, samples, watch.Conns(e.Name, samples, judged)), x)
 }
 
 // between judges the connections that two of the ends have to each other.
@@ -289,7 +289,7 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 	if max(out, in) < moving || over(a, b, xs, ys) { // of many connections each may move little
 		return a.quiet(max(once(seen), all))
 	}
-	return ofA.rest(ofB.rest(l.judged(key, c, x.Samples, seen)))
+	return rest(l.judged(key, c, x.Samples, seen), ofA, ofB)
 }
 
 // has reports whether an address is the host's.

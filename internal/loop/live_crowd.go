@@ -15,7 +15,7 @@ import (
 
 // A host with very many connections tells some of them, and what all of them did as sums (watch.Sums). Where
 // those that are told moved what all did, as few of thousands do, the others are idle and a path is judged as any other. Else
-// the goodput is right; which limits the connections is not known.
+// the goodput is known, but for what connections moved before they were first seen; which limits them is not.
 
 // crowdEnd is an end of a path with the samples that may be judged.
 type crowdEnd struct {
@@ -81,11 +81,22 @@ func (l *Live) seldom(e *liveEnd) bool {
 // mostApart is the time between two samples of very many connections up to which they are judged.
 const mostApart = 500 * time.Millisecond
 
-// rest adds the connections to a judgement that are idle, and not told one by one.
-func (a crowdEnd) rest(j watch.Judgement) watch.Judgement {
-	if a.crowd {
-		j.Unlisted, j.Rest = max(j.Unlisted, a.all-once(j.Conns)), true
+// rest adds the connections to a judgement of a path that its ends do not tell one by one; all is how many there are
+// where nothing moves.
+func rest(j watch.Judgement, ends ...crowdEnd) watch.Judgement {
+	all := 0
+	for _, e := range ends {
+		if e.crowd {
+			all = max(all, e.all)
+		}
 	}
+	switch {
+	case all == 0:
+		return j
+	case j.State == watch.Idle:
+		return ends[0].quiet(all)
+	}
+	j.Unlisted, j.Rest = max(0, all-once(j.Conns)), true
 	return j
 }
 
@@ -113,7 +124,7 @@ func (l *Live) crowd(key [2]int, a, b crowdEnd) watch.Judgement {
 	}
 	switch {
 	case !a.some && b.Target.Control == 0 && a.tellsAllOf(b):
-		return a.rest(l.oneOf(key, a, b.liveEnd))
+		return rest(l.oneOf(key, a, b.liveEnd), a)
 	case !a.some: // it hides connections from us, or has linerate's own among them
 		return l.crowdOf(key, b, a.liveEnd)
 	}
@@ -164,7 +175,11 @@ func both(conns []watch.Conn) (out, in unit.BitRate) {
 
 // oneOf judges a path to another host by the connections of one end.
 func (l *Live) oneOf(key [2]int, a crowdEnd, b *liveEnd) watch.Judgement {
-	samples := watch.Whole(a.samples)
+	samples := a.samples
+	if at, ok := watch.Turn(samples, b.has); ok {
+		samples = watch.After(samples, at)
+	}
+	samples = watch.Whole(samples)
 	peer := b.busiest(samples)
 	seen := watch.Conns(a.Name, samples, peer)
 	out, in := both(seen)

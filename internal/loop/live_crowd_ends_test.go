@@ -69,3 +69,38 @@ func TestACrowdIsNotJudgedByAnEndThatShowsLess(t *testing.T) {
 		}
 	}
 }
+
+// When the transfer of a few of thousands of connections ends, all of them are idle.
+func TestAllOfACrowdAreIdleAfterATransfer(t *testing.T) {
+	e := &liveEnd{LiveEnd: LiveEnd{Name: "server"}}
+	a, b := crowdEnd{liveEnd: e, crowd: true, all: 2999}, crowdEnd{liveEnd: e, crowd: true, all: 3004}
+	for _, ends := range [][]crowdEnd{{a, b}, {b, a}, {b}} {
+		if j := rest(e.quiet(4), ends...); j.State != watch.Idle || j.Unlisted != 0 || j.Rest || j.Why != "3004 connections, and nothing moves" {
+			t.Errorf("%+v", j)
+		}
+	}
+	if j := rest(e.quiet(4), crowdEnd{liveEnd: e}); j.Why != "4 connections, and nothing moves" {
+		t.Errorf("%+v", j)
+	}
+}
+
+// The transfer of a client that another one follows, of other connections, is judged alone beside a crowd too.
+func TestATransferAfterAnotherIsJudgedAloneBesideACrowd(t *testing.T) {
+	const turns, before, after = 6 * time.Second, 6e6, 11e6 // bytes a second of each of ten
+	client := func(now time.Duration) []model.Conn {
+		out := tenConns(int64(before * now.Seconds()))
+		if now < turns {
+			return out
+		}
+		for i := range out {
+			n := int64(after * (now - turns).Seconds())
+			out[i].Inode, out[i].BytesAcked, out[i].BytesSent = 9, n, n
+		}
+		return out
+	}
+	server := crowdHost{measure.CloseConns + 1, netip.AddrPortFrom(recvAddr, 20000), netip.AddrPortFrom(sendAddr, 2049), false, 0}
+	j := besideACrowd(client, server, 0)
+	if off := float64(j.Goodput)/(8*10*after) - 1; j.Crowd || off < -0.02 || off > 0.02 {
+		t.Errorf("%s, %v (%+.0f%%): %s%s", j.State, j.Goodput, 100*off, j.Why, j.Verdict.Line)
+	}
+}

@@ -120,7 +120,7 @@ const drawConns = (conns, untold, idle, state) => {
     share(c.receive_window_share), share(c.send_buffer_share), share(c.path_share), share(c.application_share)]);
   const n = unlisted(conns) + (idle ? 0 : untold), rest = [];
   if (n) rest.push(n + " more");
-  if (idle && untold) rest.push(untold + (n ? " idle" : " more, idle"));
+  if (idle && untold) rest.push(untold + (n ? " idle or nearly so" : " more, idle or nearly so"));
   if (!rows.length) return [el("p", "small", rest.join(", and ") || noConns(state))];
   const more = rest.length ? [el("p", "small", "and " + rest.join(", and "))] : [];
   return [table(["connection", "out", "in", "RTT", "resent", "receive window", "send buffer", "path", "application"], rows), ...more];

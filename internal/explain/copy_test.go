@@ -25,6 +25,7 @@ func grow(in []model.Sample, end model.CopyCount) {
 		part := func(d time.Duration) time.Duration { return d * time.Duration(i+1) / time.Duration(len(in)) }
 		x := end
 		x.Took, x.Sending, x.Held, x.Reading, x.Writing = part(end.Took), part(end.Sending), part(end.Held), part(end.Reading), part(end.Writing)
+		x.ReadingSmall = part(end.ReadingSmall)
 		x.Committing, x.CPU = part(end.Committing), part(end.CPU)
 		x.Bytes, x.Files = end.Bytes*int64(i+1)/int64(len(in)), end.Files*int64(i+1)/int64(len(in))
 		in[i].Copy = &x
@@ -62,6 +63,33 @@ func TestTheLimiterOfACopy(t *testing.T) {
 	} {
 		v := Judge(copied(c.change, c.k))
 		if v.Limiter != c.want {
+			t.Errorf("%s: %s (%v)", name, v.Line, v.Confidence)
+		}
+	}
+}
+
+// How busy the readers are is judged by those of what was read in the time that is looked at, not of what
+// most was since the copy began.
+func TestTheReadersOfACopyAreThoseOfTheWindow(t *testing.T) {
+	const small, blocks = 2000 * time.Second, 30 * time.Second // from before
+	for name, c := range map[string]struct {
+		before, window, smallBefore, smallWindow time.Duration
+		lanesSmall                               int
+		want                                     model.LimiterID
+	}{
+		"large files after small ones":          {small, 38 * time.Second, small, 0, 24, model.SourceStorage},
+		"some small ones after large ones":      {blocks, 38 * time.Second, 0, 36 * time.Second, 24, model.ApplicationSource},
+		"small files after large ones":          {blocks, 230 * time.Second, 0, 229 * time.Second, 24, model.SourceStorage},
+		"an older bundle, which does not tell":  {small, 38 * time.Second, 0, 0, 0, model.SourceStorage},
+		"large files, among them some of small": {small, 39 * time.Second, small, time.Second, 24, model.SourceStorage},
+	} {
+		in := copied(func(from, _ *model.CopyCount) {
+			from.Sending, from.Reading, from.ReadingSmall, from.LanesSmall = 3*time.Second, c.window, c.smallWindow, c.lanesSmall
+		}, knobs{rate: 0.3e9, notsent: -1})
+		for _, x := range in.Sender.Samples {
+			x.Copy.Reading, x.Copy.ReadingSmall = x.Copy.Reading+c.before, x.Copy.ReadingSmall+c.smallBefore
+		}
+		if v := Judge(in); v.Limiter != c.want {
 			t.Errorf("%s: %s (%v)", name, v.Line, v.Confidence)
 		}
 	}

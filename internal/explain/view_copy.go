@@ -85,12 +85,17 @@ func ofCopy(e *End) (out []model.Sample) {
 	return out
 }
 
-// copyGrowth is by how much the counters grew. Streams are those at the end.
+// copyGrowth is by how much the counters grew. Streams are those at the end, Lanes the readers of what most
+// was read of meanwhile: whole small files, or blocks.
 func copyGrowth(in []model.Sample) model.CopyCount {
 	a, b := *in[0].Copy, *in[len(in)-1].Copy
 	less := func(x, y time.Duration) time.Duration { return max(0, y-x) }
-	return model.CopyCount{Took: less(a.Took, b.Took), Streams: b.Streams, Lanes: b.Lanes, CPUs: b.CPUs, CPU: less(a.CPU, b.CPU),
-		Sending: less(a.Sending, b.Sending), Held: less(a.Held, b.Held), Reading: less(a.Reading, b.Reading), Writing: less(a.Writing, b.Writing),
+	reading, small, lanes := less(a.Reading, b.Reading), less(a.ReadingSmall, b.ReadingSmall), b.Lanes
+	if b.LanesSmall > 0 && small > reading-small {
+		lanes = b.LanesSmall
+	}
+	return model.CopyCount{Took: less(a.Took, b.Took), Streams: b.Streams, Lanes: lanes, CPUs: b.CPUs, CPU: less(a.CPU, b.CPU),
+		Sending: less(a.Sending, b.Sending), Held: less(a.Held, b.Held), Reading: reading, Writing: less(a.Writing, b.Writing),
 		Committing: less(a.Committing, b.Committing), Bytes: max(0, b.Bytes-a.Bytes), Files: max(0, b.Files-a.Files)}
 }
 

@@ -80,18 +80,22 @@ type ConnTotal struct {
 type CopyCount struct {
 	Took    time.Duration `json:"took"`
 	Streams int           `json:"streams"` // that carry data; 0: within one host
-	Lanes   int           `json:"lanes"`   // readers at once
+	Lanes   int           `json:"lanes"`   // readers at once: of blocks, where LanesSmall is known
+	// LanesSmall are those of whole small files; 0 in older bundles, and where files are read one way.
+	LanesSmall int `json:"lanes_small,omitempty"`
 	// Sending is the time in sends, Held what had arrived waited for the writer.
-	Sending    time.Duration `json:"sending"`
-	Held       time.Duration `json:"held"`
-	Reading    time.Duration `json:"reading"`    // with hashing
-	Writing    time.Duration `json:"writing"`    // with hashing
-	Committing time.Duration `json:"committing"` // making durable and naming
-	CPU        time.Duration `json:"cpu"`        // of the process
-	CPUs       int           `json:"cpus"`       // that it may use
-	Bytes      int64         `json:"bytes"`      // of data
-	Files      int64         `json:"files"`
-	Limit      int64         `json:"limit,omitempty"` // bytes per second that it was told to keep to
+	Sending time.Duration `json:"sending"`
+	Held    time.Duration `json:"held"`
+	Reading time.Duration `json:"reading"` // with hashing
+	// ReadingSmall is what of Reading was of whole small files.
+	ReadingSmall time.Duration `json:"reading_small,omitempty"`
+	Writing      time.Duration `json:"writing"`    // with hashing
+	Committing   time.Duration `json:"committing"` // making durable and naming
+	CPU          time.Duration `json:"cpu"`        // of the process
+	CPUs         int           `json:"cpus"`       // that it may use
+	Bytes        int64         `json:"bytes"`      // of data
+	Files        int64         `json:"files"`
+	Limit        int64         `json:"limit,omitempty"` // bytes per second that it was told to keep to
 }
 
 // Conn is one TCP connection as inet_diag shows it: struct tcp_info

@@ -46,8 +46,11 @@ type Look struct {
 	Idle     time.Duration `json:"idle_ns"`    // waiting for the next frame
 	Held     time.Duration `json:"held_ns"`    // what was received waited for the writer
 	Reading  time.Duration `json:"reading_ns"` // the source, with hashing
-	Lanes    int           `json:"lanes"`      // readers of what most of that was: small files, or blocks
-	Writing  time.Duration `json:"writing_ns"` // the sink, with hashing
+	Lanes    int           `json:"lanes"`      // readers of blocks
+	// ReadingSmall is what of Reading was of whole small files, LanesSmall their readers.
+	ReadingSmall time.Duration `json:"reading_small_ns"`
+	LanesSmall   int           `json:"lanes_small"`
+	Writing      time.Duration `json:"writing_ns"` // the sink, with hashing
 	// Committing is the time in which any file, or the run, was being made durable.
 	Committing time.Duration `json:"committing_ns"`
 	Again      int64         `json:"blocks_again"`
@@ -58,10 +61,8 @@ func (s *Stats) Look() Look {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	blocks, small := s.Read.Sum(), s.ReadSmall.Sum()
-	l := Look{Reading: blocks + small, Lanes: Readers, Writing: s.Write.Sum(), Committing: s.Commit.Any(), Again: s.Again.Load()}
-	if small > blocks {
-		l.Lanes = smallReaders
-	}
+	l := Look{Reading: blocks + small, Lanes: Readers, ReadingSmall: small, LanesSmall: smallReaders,
+		Writing: s.Write.Sum(), Committing: s.Commit.Any(), Again: s.Again.Load()}
 	for _, c := range s.conns {
 		if c.n == 0 {
 			continue
@@ -78,7 +79,7 @@ func (s *Stats) Look() Look {
 func (l Look) Plus(o Look) Look {
 	l.Streams, l.Sent, l.Received, l.Again = l.Streams+o.Streams, l.Sent+o.Sent, l.Received+o.Received, l.Again+o.Again
 	l.Sending, l.Idle, l.Held = l.Sending+o.Sending, l.Idle+o.Idle, l.Held+o.Held
-	l.Lanes = max(l.Lanes, o.Lanes)
+	l.Lanes, l.LanesSmall, l.ReadingSmall = max(l.Lanes, o.Lanes), max(l.LanesSmall, o.LanesSmall), l.ReadingSmall+o.ReadingSmall
 	l.Reading, l.Writing, l.Committing = l.Reading+o.Reading, l.Writing+o.Writing, max(l.Committing, o.Committing)
 	return l
 }

@@ -48,9 +48,15 @@ func (g *growth) next(now grown, n int) (add int, over bool) {
 		return 0, false
 	}
 	rate := float64(now.sent-g.since.sent) / took.Seconds()
-	if g.before > 0 && rate < g.before*growBy || n >= mostGrown {
+	long := took >= growAfter // else a rate is too coarse: what was sent counts in whole frames
+	switch {
+	case n >= mostGrown:
 		return 0, true
+	case g.before > 0 && rate < g.before*growBy:
+		return 0, long
 	}
-	g.before, g.added = rate, true
+	if g.before, g.added = 0, true; long {
+		g.before = rate
+	}
 	return min(add, mostGrown-n), false
 }

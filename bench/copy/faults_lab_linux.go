@@ -24,7 +24,7 @@ func (b *bench) labFaults(ctx context.Context, wanted *regexp.Regexp) (kinds []f
 		{[]string{"--seed", "1"}, []fault{{"in a lab: link cut in the middle, for good or for 3 s", 0, onLink("loss=100%")}, {"in a lab: path MTU shrunk in the middle", 0, onLink("mtu=1000")}}},
 		{[]string{"--kernel", "client1"}, []fault{{"in a lab: clock of the source's host set a day forth or back, before or in the middle", 0, b.clock}}},
 	} {
-		err := b.inLab(ctx, "200us", group.more, func(s lab.Status) error {
+		err := b.inLab(ctx, gigabit, "200us", 1500, group.more, func(s lab.Status) error {
 			b.link, b.injected = s.Links[0].ID, 0
 			for _, k := range group.kinds {
 				if !wanted.MatchString(k.name) {

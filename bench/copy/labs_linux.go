@@ -19,23 +19,29 @@ const topology = `name: copies
 title: two hosts that copy
 hosts:
   client1:
-%s    interfaces:
-      eth0: {address: 10.10.0.1/24}
+%[1]s    interfaces:
+      eth0: {address: 10.10.0.1/24, mtu: %[4]d}
   server1:
-%s    interfaces:
-      eth0: {address: 10.10.0.2/24}
+%[2]s    interfaces:
+      eth0: {address: 10.10.0.2/24, mtu: %[4]d}
 links:
-  - {between: [client1.eth0, server1.eth0], rate: 1Gbit/s, rtt: %s}
+  - {between: [client1.eth0, server1.eth0], rate: %[5]s, rtt: %[3]s}
 flow: {from: [client1], to: server1, via: eth0}
 `
 
-// inLab brings two hosts up.
-func (b *bench) inLab(ctx context.Context, rtt string, more []string, work func(lab.Status) error) error {
+// Rates of lines.
+const (
+	gigabit    = "1Gbit/s"
+	tenGigabit = "10Gbit/s"
+)
+
+// inLab brings two hosts up, at the ends of a line of this rate, round trip and MTU.
+func (b *bench) inLab(ctx context.Context, rate, rtt string, mtu int, more []string, work func(lab.Status) error) error {
 	client := ""
 	if len(more) > 0 && more[0] == "--kernel" {
 		client = "    memory: 1GiB\n"
 	}
-	return b.inLabOf(ctx, fmt.Sprintf(topology, client, "", rtt), more, work)
+	return b.inLabOf(ctx, fmt.Sprintf(topology, client, "", rtt, mtu, rate), more, work)
 }
 
 // inMountLab brings up a server of a kind with room for a file of so many MiB, and a client with a kernel
@@ -44,7 +50,7 @@ func (b *bench) inMountLab(ctx context.Context, kind, rtt string, mib int, work 
 	const besides = 1024
 	client := fmt.Sprintf("    memory: %dMiB\n", 2*mib+besides)
 	server := fmt.Sprintf("    disks: {pool: {size: %dMiB}}\n    servers: [{kind: %s, disk: pool}]\n", mib+besides, kind)
-	return b.inLabOf(ctx, fmt.Sprintf(topology, client, server, rtt), []string{"--kernel", "client1"}, work)
+	return b.inLabOf(ctx, fmt.Sprintf(topology, client, server, rtt, 1500, gigabit), []string{"--kernel", "client1"}, work)
 }
 
 func (b *bench) inLabOf(ctx context.Context, text string, more []string, work func(lab.Status) error) error {
@@ -55,10 +61,10 @@ func (b *bench) inLabOf(ctx context.Context, text string, more []string, work fu
 	return b.Lab(ctx, append([]string{at, "--full-rate"}, more...), work)
 }
 
-// wan is copies over 16 ms at 1 Gbit/s, to a host's sshd. The time includes logging in, and
+// wan is copies over 16 ms at a rate, to a host's sshd. The time includes logging in, and
 // for linerate that it takes itself there.
-func (b *bench) wan(ctx context.Context) error {
-	return b.inLab(ctx, "16ms", []string{"--serve", "server1=ssh"}, func(lab.Status) error {
+func (b *bench) wan(ctx context.Context, rate string) error {
+	return b.inLab(ctx, rate, "16ms", 1500, []string{"--serve", "server1=ssh"}, func(lab.Status) error {
 		conf, err := filepath.Glob(filepath.Join(b.Home, "linerate", "lab-*", "server1", "*", "ssh_config"))
 		if err != nil || len(conf) != 1 {
 			return fmt.Errorf("find the ssh configuration of the lab's server: %q, %w", conf, err)
@@ -77,13 +83,13 @@ func (b *bench) wan(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := b.row(ctx, fmt.Sprintf("by ssh over 16 ms, 1 Gbit/s, one file of %d MiB", b.mib/4), n, 1, once, arms); err != nil {
+		if err := b.row(ctx, fmt.Sprintf("by ssh over 16 ms, %s, one file of %d MiB", rate, b.mib/4), n, 1, once, arms); err != nil {
 			return err
 		}
 		if n, err = b.small(b.files/5, 16<<10); err != nil {
 			return err
 		}
-		return b.row(ctx, fmt.Sprintf("by ssh over 16 ms, 1 Gbit/s, %d files of 16 KiB", b.files/5), n, b.files/5, once, arms)
+		return b.row(ctx, fmt.Sprintf("by ssh over 16 ms, %s, %d files of 16 KiB", rate, b.files/5), n, b.files/5, once, arms)
 	})
 }
 

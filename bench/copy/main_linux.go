@@ -8,6 +8,7 @@
 //
 //	go run ./bench/copy -dir /var/tmp
 //	go run ./bench/copy -only tree -tree 1000000 -dir /dev/shm
+//	go run ./bench/copy -only "10g" -programs rsync
 //	go run ./bench/copy -faults 1000 -labs 10 -dir /var/tmp
 //	go run ./bench/copy -faults 100 -seed 8 -portions cases.json    # one of several that add up
 //
@@ -100,11 +101,17 @@ type part struct {
 	run  func(*bench, context.Context) error
 }
 
+// over16ms is a part over a line of this rate and 16 ms.
+func over16ms(name, rate string, run func(b *bench, ctx context.Context, rate string) error) part {
+	return part{name, func(b *bench, ctx context.Context) error { return run(b, ctx, rate) }}
+}
+
 // parts are all, in the order in which they are run.
 func parts() []part {
 	return []part{
 		{"hostile", (*bench).hostile}, {"here", (*bench).hereRows}, {"ssh", (*bench).sshRows}, {"mem", (*bench).memory},
-		{"resume", (*bench).resume}, {"tree", (*bench).many}, {"wan", (*bench).wan},
+		{"resume", (*bench).resume}, {"tree", (*bench).many},
+		over16ms("wan", gigabit, (*bench).wan), over16ms("wan 10g", tenGigabit, (*bench).wan), over16ms("mem 10g", tenGigabit, (*bench).memoryOver),
 		onMounts("nfs", "200us", 300, 40), onMounts("smb", "200us", 300, 40), onMounts("nfs", "16ms", 40, 20), onMounts("smb", "16ms", 40, 20),
 	}
 }

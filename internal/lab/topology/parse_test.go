@@ -48,6 +48,7 @@ func TestRefused(t *testing.T) {
 		{"[a.eth0, sw]", "[c.eth0, sw]", `mine.yaml:9: link c.eth0 - sw: there is no host or switch "c"; there are a, b, sw`},
 		{"[a.eth0, sw]", "[a.eth1, sw]", `mine.yaml:9: link a.eth1 - sw: host a has no interface "eth1"`},
 		{"[a.eth0, sw]", "[a, sw]", `mine.yaml:9: link a - sw: say which interface of host a`},
+		{"[a.eth0, sw]", "[a.eth0, sw.p1]", `mine.yaml:9: link a.eth0 - sw.p1: a switch has as many ports as links join it, without names: say sw, not sw.p1`},
 		{"[a.eth0, sw]", "[sw, sw]", `joins a thing with itself`},
 		{"[a.eth0, sw]", "[b.eth0, sw]", `mine.yaml:10: link b.eth0 - sw: b.eth0 is on another link already`},
 		{"[a.eth0, sw]", "[a.eth0]", `mine.yaml:9: a link is between two ends`},

@@ -129,11 +129,12 @@ func (r *reader) checkLink(t *Topology, l Link) {
 }
 
 func (r *reader) checkEnd(t *Topology, l Link, e End) {
-	if e.Interface == "" && slices.ContainsFunc(t.Switches, func(s Switch) bool { return s.Name == e.Node }) {
-		return
-	}
+	isSwitch := slices.ContainsFunc(t.Switches, func(s Switch) bool { return s.Name == e.Node })
 	h, ok := t.Host(e.Node)
 	switch {
+	case isSwitch && e.Interface == "":
+	case isSwitch:
+		r.Problem(l.Line, "link %s: a switch has as many ports as links join it, without names: say %s, not %s", l, e.Node, e)
 	case !ok:
 		r.Problem(l.Line, "link %s: there is no host or switch %q; there are %s", l, e.Node, strings.Join(t.nodes(), ", "))
 	case e.Interface == "":

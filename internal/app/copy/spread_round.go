@@ -133,6 +133,7 @@ func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 		}
 	}
 	for i, from := range sources {
+		from.task.Turn = i
 		for j, to := range targets {
 			run, secret, err := wire.Draw()
 			if err != nil {

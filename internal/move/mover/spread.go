@@ -164,7 +164,7 @@ func (m *mover) divide(ctx context.Context, s *spread) {
 		closed[i] = p.Closed
 	}
 	if m.task.Do == Copying {
-		s.from = share.Divide(m.src, closed, m.report)
+		s.from = share.Divide(m.src, closed, m.task.Turn, m.report)
 	} else {
 		s.from = share.Examine(m.src, len(closed), m.report, share.Look{Plan: m.task.Do == Planning, Found: m.found})
 	}
@@ -262,7 +262,10 @@ func (m *mover) pair(ctx context.Context, i int, p wire.Party) error {
 	m.mu.Unlock()
 	if s.from != nil {
 		part := s.from.Part(i)
-		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Met: part.Met, Plan: m.task.Do == Planning, Ask: m.task.Do == Copying && !m.task.Full, Congestion: m.task.Congestion}
+		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Met: part.Met, Plan: m.task.Do == Planning, Congestion: m.task.Congestion}
+		if m.task.Do == Copying && !m.task.Full {
+			o.Has = part.Has // which was asked for before it was given to this target
+		}
 		return wire.Send(ctx, p, part, m.report, o, &m.stats[i])
 	}
 	return wire.Receive(ctx, p, s.to[i], m.report, wire.Near{}, &m.stats[i])

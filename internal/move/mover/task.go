@@ -79,6 +79,8 @@ type Task struct {
 	// Spread are the other ends, where there are several, each with a run of its own; Run and
 	// Secret are zero then.
 	Spread []Pair `json:"spread,omitempty"`
+	// Turn, of an end that reads for several others: which of them it begins with, where it has a choice.
+	Turn int `json:"turn,omitempty"`
 }
 
 // Pair is one of several other ends.

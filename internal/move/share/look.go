@@ -25,7 +25,7 @@ var errUnknown = errors.New("a target does not answer, so that nothing is known 
 
 // Examine looks what n targets have of src.
 func Examine(src move.Source, n int, rep *move.Report, look Look) *Source {
-	s := Divide(src, make([]bool, n), rep)
+	s := Divide(src, make([]bool, n), 0, rep)
 	s.look, s.seen = &look, map[string]uint64{}
 	return s
 }

@@ -20,11 +20,24 @@ type Part struct {
 	own     []item
 	pending map[*move.Entry]item // large files that were handed over and not opened yet
 	flights map[*flight]bool
-	idle    bool  // it waits, and nothing is left to be given
-	bytes   int64 // that were read for it
+	light   map[*move.Entry]bool // small files that were handed over and not opened yet
+	held    held                 // small files that were handed over and not read yet
+	waits   bool                 // for something to be given
+	idle    bool                 // it waits, and nothing is left to be given
+	bytes   int64                // that were read for it
 	before  int64
 	rate    float64 // bytes a second, of late
+
+	now item // that is being handed over; of the goroutine that scans
 }
+
+// held counts small files.
+type held struct {
+	files int
+	bytes int64
+}
+
+func (h held) full() bool { return h.files >= lightMost || h.bytes >= lightBytes }
 
 // flight is a large file under way.
 type flight struct {
@@ -74,6 +87,7 @@ func (p *Part) Scan(ctx context.Context, yield func(*move.Entry) error) error {
 		if err != nil || !more {
 			return err
 		}
+		p.now = x
 		for _, n := range p.unmade(x) {
 			if err := yield(n.e); err != nil {
 				return err
@@ -127,9 +141,9 @@ func (p *Part) next(ctx context.Context) (item, bool, error) {
 			}
 			return item{}, false, nil
 		}
-		p.idle = s.scanned && len(p.flights) == 0 && len(p.pending) == 0
+		p.waits, p.idle = true, s.scanned && len(p.flights) == 0 && len(p.pending) == 0
 		s.changed.Wait()
-		p.idle = false
+		p.waits, p.idle = false, false
 	}
 }
 
@@ -140,19 +154,43 @@ func (p *Part) pull() (x item, ok bool) {
 	case p.closed:
 		return x, false
 	case len(p.own) > 0:
-	case len(p.s.large) > 0 && len(p.pending)+len(p.flights) < heavyMost:
+	case len(p.s.large) > 0 && p.heavies() < heavyMost && !p.s.betterFor(p):
 		from = &p.s.large
-	default:
+	case !p.held.full():
 		from = &p.s.small
+	default:
+		return x, false
 	}
 	if len(*from) == 0 {
 		return x, false
 	}
 	x, *from = (*from)[0], (*from)[1:]
-	if x.heavy() && !p.s.look.plans() { // of a plan nothing is opened
+	switch {
+	case p.s.look.plans(): // of a plan nothing is opened
+	case x.heavy():
 		p.pending[x.e] = x
+	case x.light():
+		p.light[x.e] = true
+		p.held.files++
+		p.held.bytes += x.e.Size
 	}
 	return x, true
+}
+
+// heavies is how many large files it has; Source.mu is held.
+func (p *Part) heavies() int { return len(p.pending) + len(p.flights) }
+
+// Has tells whether the target was found to have an entry as it is, while Scan hands that over.
+func (p *Part) Has(e *move.Entry) bool { return p.now.e == e && p.now.has }
+
+// read is that a small file was read, or could not be; Source.mu is held.
+func (p *Part) read(e *move.Entry) {
+	full := p.held.full()
+	p.held.files--
+	p.held.bytes -= e.Size
+	if full && !p.held.full() {
+		p.s.changed.Broadcast()
+	}
 }
 
 // measure takes the rate of the seconds that have passed; Source.mu is held. A part that has
@@ -174,16 +212,26 @@ func (p *Part) Open(ctx context.Context, e *move.Entry) (move.SourceFile, error)
 	s := p.s
 	s.mu.Lock()
 	x, heavy := p.pending[e]
+	light := p.light[e]
+	delete(p.light, e) // one that is opened again was counted
 	s.mu.Unlock()
 	open, err := s.src.Open(ctx, e)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(p.pending, e)
-	s.changed.Broadcast()
+	if heavy {
+		delete(p.pending, e)
+		s.changed.Broadcast()
+	}
 	if err != nil {
+		if light {
+			p.read(e)
+		}
 		return nil, err
 	}
 	f := &reading{SourceFile: open, p: p}
+	if light {
+		f.light = e
+	}
 	if heavy {
 		f.flight = &flight{item: x}
 		p.flights[f.flight] = true
@@ -195,7 +243,8 @@ func (p *Part) Open(ctx context.Context, e *move.Entry) (move.SourceFile, error)
 type reading struct {
 	move.SourceFile
 	p      *Part
-	flight *flight // nil: it is not moved
+	flight *flight     // nil: it is not moved
+	light  *move.Entry // of a small file that is counted; else nil
 }
 
 // Read implements move.SourceFile.
@@ -260,9 +309,13 @@ var errUnasked = errors.New("this source cannot be asked what it has")
 // Close implements move.SourceFile.
 func (f *reading) Close() error {
 	f.p.s.mu.Lock()
-	if f.flight != nil {
+	switch {
+	case f.flight != nil:
 		delete(f.p.flights, f.flight)
 		f.p.s.changed.Broadcast()
+	case f.light != nil:
+		f.p.read(f.light)
+		f.light = nil
 	}
 	f.p.s.mu.Unlock()
 	return f.SourceFile.Close()

@@ -119,7 +119,7 @@ func TestEveryFileGoesToOneTargetAndItsDirectoriesBeforeIt(t *testing.T) {
 		src.entries = append(src.entries, file(fmt.Sprintf("a/f%d", i), int64(i)*2000))
 	}
 	src.entries = append(src.entries, dir("a/empty"), dir("a/b"), dir("a/b/c"), file("a/b/c/deep", 3))
-	got := taken(t, Divide(src, []bool{false, false}, move.NewReport(nil)), has{}, has{})
+	got := taken(t, Divide(src, []bool{false, false}, 0, move.NewReport(nil)), has{}, has{})
 	n := count(got)
 	for _, e := range src.entries {
 		if e.Kind == move.File && n[e.Path] != 1 || n[e.Path] == 0 {
@@ -139,13 +139,129 @@ func TestEveryFileGoesToOneTargetAndItsDirectoriesBeforeIt(t *testing.T) {
 	}
 }
 
+// Some files are all there is of many a source: no target takes more of them ahead than it reads.
+func TestSmallFilesAreNotAllTakenByWhoComesFirst(t *testing.T) {
+	for name, c := range map[string]struct{ files, size, most int }{
+		"many small ones":  {300, 4 << 10, lightMost},
+		"some of half one": {100, 512 << 10, 32},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := &flat{}
+			for i := range c.files {
+				src.entries = append(src.entries, file(fmt.Sprintf("f%d", i), int64(c.size)))
+			}
+			s := Divide(src, []bool{false, false}, 0, move.NewReport(nil))
+			s.Part(0).Met(has{})
+			s.Part(1).Met(has{})
+			if err := s.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			scan, stuck := context.WithCancel(t.Context())
+			n := 0
+			err := s.Part(0).Scan(scan, func(*move.Entry) error { // and reads none
+				if n++; n == c.most {
+					stuck() // which is heard while it waits for more
+				}
+				return nil
+			})
+			if n != c.most || !errors.Is(err, context.Canceled) {
+				t.Errorf("it took %d of %d and ended with %v, want %d", n, c.files, err, c.most)
+			}
+			if rest := count([][]string{scanned(t, s.Part(1))}); len(rest) != c.files-c.most {
+				t.Errorf("the other one got %d, want %d", len(rest), c.files-c.most)
+			}
+		})
+	}
+}
+
+// scanned is what a part gets that reads each file, or whose file cannot be opened, at once.
+func scanned(t *testing.T, p *Part) (out []string) {
+	t.Helper()
+	err := p.Scan(t.Context(), func(e *move.Entry) error {
+		out = append(out, e.Path)
+		if len(out)%3 == 0 { // it changed: it is opened and closed again
+			if f, err := p.Open(t.Context(), e); err != nil || f.Close() != nil {
+				t.Errorf("%s: %v", e.Path, err)
+			}
+		}
+		f, err := p.Open(t.Context(), e)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return out
+}
+
+// Who waits and has fewer large files gets the next, and of two that have none who it is the turn of.
+func TestLargeFilesGoToWhoHasFewest(t *testing.T) {
+	for turn := range 3 {
+		s := Divide(&flat{}, make([]bool, 3), turn, move.NewReport(nil))
+		for i := range 3 {
+			s.Part(i).waits = true
+		}
+		for i := range 6 {
+			s.large = append(s.large, item{e: file(fmt.Sprintf("l%d", i), 9<<20)})
+		}
+		var got []int
+		for len(s.large) > 0 {
+			for _, p := range s.parts {
+				if _, ok := p.pull(); ok {
+					got = append(got, p.i)
+				}
+			}
+		}
+		order := []int{turn, (turn + 1) % 3, (turn + 2) % 3}
+		slices.Sort(got[:3])
+		slices.Sort(got[3:])
+		if fmt.Sprint(got) != "[0 1 2 0 1 2]" {
+			t.Errorf("turn %d: they went to %v", turn, got)
+		}
+		s.large = []item{{e: file("one more", 9<<20)}}
+		for _, p := range s.parts {
+			p.pending = map[*move.Entry]item{}
+		}
+		for _, i := range []int{order[2], order[1], order[0]} {
+			if _, ok := s.Part(i).pull(); ok != (i == turn) {
+				t.Errorf("turn %d: part %d got it: %v", turn, i, ok)
+			}
+		}
+	}
+}
+
+// What a target was found to have as it is, its sender knows as it is handed over.
+func TestWhatATargetHasIsToldWithIt(t *testing.T) {
+	src := &flat{entries: []*move.Entry{file("same", 1), file("other", 2), file("new", 3)}}
+	s := Divide(src, []bool{false}, 0, move.NewReport(nil))
+	s.Part(0).Met(has{"same": move.Present, "other": move.Differs})
+	if err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]bool{}
+	var last *move.Entry
+	err := s.Part(0).Scan(t.Context(), func(e *move.Entry) error {
+		told[e.Path] = s.Part(0).Has(e)
+		if last != nil && s.Part(0).Has(last) {
+			t.Errorf("%s is told of when %s is handed over", last.Path, e.Path)
+		}
+		last = e
+		return nil
+	})
+	if err != nil || fmt.Sprint(told) != "map[new:false other:false same:true]" {
+		t.Errorf("told %v, %v", told, err)
+	}
+}
+
 func TestWhatATargetHasGoesThere(t *testing.T) {
 	first := file("a/first", 4)
 	first.Links = 2
 	further := file("a/further", 4)
 	further.Links, further.Linked, further.First = 2, true, "a/first"
 	src := &flat{entries: []*move.Entry{dir("a"), file("a/x", 1), file("a/y", 9<<20), first, further, file("a/both", 3)}}
-	got := taken(t, Divide(src, []bool{false, false}, move.NewReport(nil)),
+	got := taken(t, Divide(src, []bool{false, false}, 0, move.NewReport(nil)),
 		has{"a/x": move.Present, "a/both": move.Differs}, has{"a": move.Present, "a/y": move.Differs, "a/first": move.Present, "a/both": move.Present})
 	for i, want := range []string{"a a/x a/both", "a a/y a/first a/further a/both"} {
 		if s := fmt.Sprint(got[i]); s != "["+want+"]" {
@@ -161,7 +277,7 @@ func TestATargetThatIsClosedGetsNothingAndKeepsWhatItShows(t *testing.T) {
 	further.Links, further.Linked, further.First = 2, true, "first"
 	src := &flat{entries: []*move.Entry{file("there", 5), file("stale", 1), first, further}}
 	rep := move.NewReport(nil)
-	got := taken(t, Divide(src, []bool{true, false}, rep), has{"there": move.Present, "stale": move.Differs, "first": move.Present}, has{})
+	got := taken(t, Divide(src, []bool{true, false}, 0, rep), has{"there": move.Present, "stale": move.Differs, "first": move.Present}, has{})
 	slices.Sort(got[1]) // what comes anew waits for nothing of what is asked for
 	if fmt.Sprint(got) != "[[] [further stale]]" {
 		t.Errorf("they got %v", got)
@@ -176,10 +292,10 @@ func TestATargetThatIsClosedGetsNothingAndKeepsWhatItShows(t *testing.T) {
 
 func TestATargetThatDoesNotAnswerLeavesAllToTheOthers(t *testing.T) {
 	src := &flat{entries: []*move.Entry{dir("a"), file("a/x", 1), file("a/y", 2)}}
-	if got := taken(t, Divide(src, []bool{false, false}, move.NewReport(nil)), broken{}, has{}); count(got[1:])["a/x"] != 1 || len(got[0]) != 0 {
+	if got := taken(t, Divide(src, []bool{false, false}, 0, move.NewReport(nil)), broken{}, has{}); count(got[1:])["a/x"] != 1 || len(got[0]) != 0 {
 		t.Errorf("they got %v", got)
 	}
-	s := Divide(src, []bool{false}, move.NewReport(nil))
+	s := Divide(src, []bool{false}, 0, move.NewReport(nil))
 	s.Part(0).Met(broken{})
 	if err := s.Run(t.Context()); !errors.Is(err, ErrNobody) {
 		t.Errorf("without a target: %v", err)
@@ -191,7 +307,7 @@ func TestAFileIsMovedFromATargetThatFallsBehind(t *testing.T) {
 	const size = 100 * move.BlockSize
 	slow, quick := file("slow", size), file("quick", size)
 	src := &flat{entries: []*move.Entry{slow, quick}}
-	s := Divide(src, []bool{false, false}, move.NewReport(nil))
+	s := Divide(src, []bool{false, false}, 0, move.NewReport(nil))
 	a, b := s.Part(0), s.Part(1)
 	a.Met(has{})
 	b.Met(has{})

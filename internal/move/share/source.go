@@ -27,6 +27,11 @@ const (
 	askedAtOnce = 512  // what targets have is asked for so many together
 	waitingMost = 4096 // of each queue
 	heavyMost   = 2    // large files that a target has at once
+
+	// Small files that a target has at once before they are read: what one takes ahead the others do not
+	// get, and a few files are all there is of many a source.
+	lightMost  = 64
+	lightBytes = 16 << 20
 )
 
 // MaxTargets bounds the targets of one source.
@@ -48,8 +53,8 @@ type item struct {
 	in *node // its directory; nil: it lies in the target's root
 	// self is the entry as a directory.
 	self *node
-	// owned: its target has some of it, so that it goes to no other.
-	owned bool
+	// owned: its target has some of it, so that it goes to no other. has: all of it, as it is.
+	owned, has bool
 }
 
 // heavy tells whether a file goes block by block.
@@ -57,11 +62,15 @@ func (x item) heavy() bool {
 	return x.e.Kind == move.File && !x.e.Linked && x.e.Size > move.PackSize
 }
 
+// light tells whether it is a file that goes as a whole.
+func (x item) light() bool { return x.e.Kind == move.File && !x.e.Linked && !x.heavy() }
+
 // Source is a source that is divided.
 type Source struct {
 	src   move.Source
 	rep   *move.Report
 	parts []*Part
+	turn  int // of the parts that have as much to do, this one is given a large file first
 
 	mu      sync.Mutex // of what follows, and of the parts
 	changed *sync.Cond
@@ -77,12 +86,14 @@ type Source struct {
 	seen map[string]uint64 // the parts that have the first name of an inode, where it is looked
 }
 
-// Divide divides src. closed[i] tells that target i is asked what it has, and gets nothing.
-func Divide(src move.Source, closed []bool, rep *move.Report) *Source {
-	s := &Source{src: src, rep: rep, missing: len(closed), firsts: map[string]int{}}
+// Divide divides src. closed[i] tells that target i is asked what it has, and gets nothing. turn is
+// another number at each of several sources with the same targets, from 0 on: a source that has one large
+// file begins with another target than the next source.
+func Divide(src move.Source, closed []bool, turn int, rep *move.Report) *Source {
+	s := &Source{src: src, rep: rep, turn: turn, missing: len(closed), firsts: map[string]int{}}
 	s.changed = sync.NewCond(&s.mu)
 	for i, c := range closed {
-		s.parts = append(s.parts, &Part{s: s, i: i, closed: c, pending: map[*move.Entry]item{}, flights: map[*flight]bool{}})
+		s.parts = append(s.parts, &Part{s: s, i: i, closed: c, pending: map[*move.Entry]item{}, light: map[*move.Entry]bool{}, flights: map[*flight]bool{}})
 	}
 	return s
 }
@@ -230,6 +241,7 @@ func (s *Source) assignOne(ctx context.Context, x item, have [][]move.Presence, 
 	}
 	s.first(x.e, owners[0].i)
 	for _, p := range owners {
+		x.has = have[p.i][at] == move.Present
 		if err := s.push(ctx, x, p); err != nil {
 			return err
 		}
@@ -386,6 +398,16 @@ func (s *Source) relieve(to *Part) {
 	to.idle = false
 	to.own = append(to.own, best.item)
 	s.changed.Broadcast()
+}
+
+// betterFor tells whether a part that waits should rather have the next large file than p: it has fewer,
+// or as many and it is its turn; s.mu is held.
+func (s *Source) betterFor(p *Part) bool {
+	rank := func(p *Part) int {
+		n := len(s.parts)
+		return p.heavies()*n + ((p.i-s.turn)%n+n)%n
+	}
+	return slices.ContainsFunc(s.parts, func(q *Part) bool { return q != p && q.waits && q.takes() && rank(q) < rank(p) })
 }
 
 // errText is an error of one part as another may tell it.

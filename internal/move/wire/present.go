@@ -99,6 +99,11 @@ func (a *asking) hand(e *move.Entry) error {
 func (a *asking) add(e *move.Entry) error {
 	a.busy.Add(1)
 	if a.to == nil {
+		if a.s.o.Has != nil && a.s.o.Has(e) {
+			a.s.mu.Lock()
+			a.s.present[e] = true
+			a.s.mu.Unlock()
+		}
 		return a.hand(e)
 	}
 	if a.batch = append(a.batch, e); len(a.batch) >= askedAtOnce {

@@ -28,6 +28,9 @@ type Options struct {
 	// Ask has the target asked which small files it has as they are: of those no data are read.
 	// The sink has to be a move.Finder.
 	Ask bool
+	// Has tells which small files the target has as they are, where that is known by other means. It is
+	// asked for each as the source hands that over. It may be nil.
+	Has func(*move.Entry) bool
 	// Congestion is what the data connections are given, before the first data.
 	Congestion Congestion
 	// Near is where threads run.

@@ -101,6 +101,9 @@ func spreadBlocks(s *copy.Spreading) []document.Block {
 		}
 	}
 	out := []document.Block{t.Block()}
+	if len(s.Pairs) == 0 { // two trees were compared, and nothing was sent
+		return out
+	}
 	p := document.Table{Head: document.Columns("from", "to", "#data", "#rate", "")}
 	for _, x := range s.Pairs {
 		p.Row(x.From, x.To, unit.Bytes(x.Bytes).String(), unit.Bytes(x.Rate/8).String()+"/s", x.Way)

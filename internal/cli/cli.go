@@ -201,8 +201,25 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 			if cmd.HasSubCommands() && len(args) > 0 {
 				return failure.Of(failure.Usage, "unknown command %q for %q%s; see %s --help", args[0], cmd.CommandPath(), likeCommand(cmd, args[0]), cmd.CommandPath())
 			}
-			return failure.Of(failure.Usage, "%w; see %s --help", err, cmd.CommandPath())
+			text := err.Error()
+			if strings.Contains(text, "arg(s)") { // cobra's count of arguments, of which its error has no kind
+				text = wanted(cmd, args)
+			}
+			return failure.Of(failure.Usage, "%s; see %s --help", text, cmd.CommandPath())
 		}
 		return nil
 	}
+}
+
+// wanted says what a command takes, to who gave it another number of arguments.
+func wanted(cmd *cobra.Command, args []string) string {
+	_, want, some := strings.Cut(cmd.Use, " ")
+	name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	switch {
+	case !some:
+		return fmt.Sprintf("%s takes no arguments: what is %q?", name, args[0])
+	case len(args) == 0:
+		return fmt.Sprintf("%s takes %s, and nothing was given", name, want)
+	}
+	return fmt.Sprintf("%s takes %s, and what was given is %q", name, want, strings.Join(args, " "))
 }

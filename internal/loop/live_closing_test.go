@@ -6,27 +6,19 @@ import (
 	"time"
 
 	"linerate/internal/model"
-	"linerate/internal/unit"
 	"linerate/internal/watch"
 )
 
 // closing is a view of two hosts between which four connections carry a transfer that ends: the sender's
 // connections are gone at once, the receiver's later, after what still came.
 func closing(ended, rest, drains time.Duration, see func(at time.Duration, j watch.Judgement)) {
-	now, began := time.Duration(0), time.Unix(0, 0)
-	ends := []*liveEnd{
-		{LiveEnd: LiveEnd{Name: "client", Addrs: []netip.Addr{sendAddr}}, window: watch.Window{Span: LiveWindow}},
-		{LiveEnd: LiveEnd{Name: "server", Addrs: []netip.Addr{recvAddr}}, window: watch.Window{Span: LiveWindow}},
-	}
-	l := &Live{ends: ends, began: began, LineRate: model.Known(unit.Gbit), Now: func() time.Time { return began.Add(now) }}
-	for _, e := range ends {
-		e.add(arrival{facts: &model.Facts{}})
-	}
+	v := newTwoHosts(Target{}, Target{})
 	const perSecond = 12_500_000 // 100 Mbit/s
 	count := func(at time.Duration) int64 { return int64(at.Seconds() * perSecond) }
 	for i := range 300 {
-		now = time.Duration(i) * sampleInterval
-		snd, rcv := model.Sample{At: now, HostAt: began.Add(now)}, model.Sample{At: now, HostAt: began.Add(now)}
+		now := time.Duration(i) * sampleInterval
+		v.now = now
+		var snd, rcv model.Sample
 		for k := range 4 {
 			from, to := netip.AddrPortFrom(sendAddr, uint16(40000+k)), netip.AddrPortFrom(recvAddr, 5201)
 			if now < ended {
@@ -36,10 +28,10 @@ func closing(ended, rest, drains time.Duration, see func(at time.Duration, j wat
 				rcv.Conns = append(rcv.Conns, model.Conn{Local: to, Remote: from, State: 1, BytesReceived: count(min(now, ended+drains)), RcvMSS: 1448})
 			}
 		}
-		ends[0].add(arrival{at: now, sample: &snd})
-		ends[1].add(arrival{at: now, sample: &rcv})
+		v.hear(0, snd)
+		v.hear(1, rcv)
 		if i%10 == 9 {
-			see(now, l.between([2]int{0, 1}, ends[0], ends[1]))
+			see(now, v.judge())
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"linerate/internal/measure"
 	"linerate/internal/model"
-	"linerate/internal/unit"
 	"linerate/internal/watch"
 )
 
@@ -23,24 +22,14 @@ func tenConns(bytes int64) (out []model.Conn) {
 // besideACrowd judges the path of a client, which shows some connections at a time, to a server with thousands,
 // which sums up another amount, after eleven seconds. control is linerate's own process at the server.
 func besideACrowd(client func(now time.Duration) []model.Conn, server crowdHost, control int) watch.Judgement {
-	now, began := time.Duration(0), time.Unix(0, 0)
-	ends := []*liveEnd{
-		{LiveEnd: LiveEnd{Name: "client", Addrs: []netip.Addr{sendAddr}}, window: watch.Window{Span: LiveWindow}},
-		{LiveEnd: LiveEnd{Name: "server", Addrs: []netip.Addr{recvAddr}, Target: Target{Control: control}}, window: watch.Window{Span: LiveWindow}},
-	}
-	l := &Live{ends: ends, began: began, LineRate: model.Known(unit.Gbit), Now: func() time.Time { return began.Add(now) }}
-	for _, e := range ends {
-		e.add(arrival{facts: &model.Facts{}})
-	}
-	for ; now <= 11*time.Second; now += sampleInterval {
-		s := model.Sample{At: now, HostAt: began.Add(now), Conns: client(now)}
-		ends[0].add(arrival{at: now, sample: &s})
-		if now%time.Second == 0 {
-			s := server.at(now, began)
-			ends[1].add(arrival{at: now, sample: &s})
+	v := newTwoHosts(Target{}, Target{Control: control})
+	for ; v.now <= 11*time.Second; v.now += sampleInterval {
+		v.hear(0, model.Sample{Conns: client(v.now)})
+		if v.now%time.Second == 0 {
+			v.hear(1, server.at(v.now))
 		}
 	}
-	return l.between([2]int{0, 1}, ends[0], ends[1])
+	return v.judge()
 }
 
 // A path with a crowd at one end is judged by the other only if that shows what the crowd sums up: a container or

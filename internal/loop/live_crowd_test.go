@@ -20,8 +20,8 @@ type crowdHost struct {
 	since    time.Duration
 }
 
-func (h crowdHost) at(now time.Duration, began time.Time) model.Sample {
-	s := model.Sample{At: now, HostAt: began.Add(now), Totals: []model.ConnTotal{{Remote: h.to.Addr(), Since: h.since, Conns: h.conns}}}
+func (h crowdHost) at(now time.Duration) model.Sample {
+	s := model.Sample{Totals: []model.ConnTotal{{Remote: h.to.Addr(), Since: h.since, Conns: h.conns}}}
 	t := &s.Totals[0]
 	for i := range h.conns {
 		n := int64(now-h.since) * int64(1+i%100) / 1e6 // 1 to 100 kB a second
@@ -42,29 +42,20 @@ func (h crowdHost) at(now time.Duration, began time.Time) model.Sample {
 // another sampling counts from its own beginning.
 func TestACrowdHasTheGoodputOfAll(t *testing.T) {
 	const conns, want = 5000, 8 * 5000 * 50.5e3
-	now, began := time.Duration(0), time.Unix(0, 0)
-	ends := []*liveEnd{
-		{LiveEnd: LiveEnd{Name: "client", Addrs: []netip.Addr{sendAddr}}, window: watch.Window{Span: LiveWindow}},
-		{LiveEnd: LiveEnd{Name: "server", Addrs: []netip.Addr{recvAddr}}, window: watch.Window{Span: LiveWindow}},
-	}
-	l := &Live{ends: ends, began: began, Now: func() time.Time { return began.Add(now) }}
-	for _, e := range ends {
-		e.add(arrival{facts: &model.Facts{}})
-	}
+	v := newTwoHosts(Target{}, Target{})
 	hosts := []crowdHost{
 		{conns, netip.AddrPortFrom(sendAddr, 20000), netip.AddrPortFrom(recvAddr, 2049), true, 0},
 		{conns, netip.AddrPortFrom(recvAddr, 20000), netip.AddrPortFrom(sendAddr, 2049), false, 0},
 	}
 	for i := range 20 {
-		now = time.Duration(i) * time.Second
+		v.now = time.Duration(i) * time.Second
 		for k := range hosts {
 			if i == 12 {
-				hosts[k].since = now - time.Millisecond
+				hosts[k].since = v.now - time.Millisecond
 			}
-			s := hosts[k].at(now, began)
-			ends[k].add(arrival{at: now, sample: &s})
+			v.hear(k, hosts[k].at(v.now))
 		}
-		j := l.between([2]int{0, 1}, ends[0], ends[1])
+		j := v.judge()
 		if i < 3 {
 			if j.State != watch.Starting {
 				t.Fatalf("second %d: %+v", i, j.Named)
@@ -82,31 +73,22 @@ func TestACrowdHasTheGoodputOfAll(t *testing.T) {
 
 // A client that tells all of its connections is judged by them, though its server has too many.
 func TestAClientOfACrowdedServerIsJudged(t *testing.T) {
-	now, began := time.Duration(0), time.Unix(0, 0)
-	ends := []*liveEnd{
-		{LiveEnd: LiveEnd{Name: "client", Addrs: []netip.Addr{sendAddr}}, window: watch.Window{Span: LiveWindow}},
-		{LiveEnd: LiveEnd{Name: "server", Addrs: []netip.Addr{recvAddr}}, window: watch.Window{Span: LiveWindow}},
-	}
-	l := &Live{ends: ends, began: began, Now: func() time.Time { return began.Add(now) }}
-	for _, e := range ends {
-		e.add(arrival{facts: &model.Facts{}})
-	}
+	v := newTwoHosts(Target{}, Target{})
 	few := crowdHost{10, netip.AddrPortFrom(sendAddr, 20000), netip.AddrPortFrom(recvAddr, 2049), true, 0}
 	many := crowdHost{measure.CloseConns + 1, netip.AddrPortFrom(recvAddr, 20000), netip.AddrPortFrom(sendAddr, 2049), false, 0}
 	for i := range 101 {
-		now = time.Duration(i) * sampleInterval
-		s := model.Sample{At: now, HostAt: began.Add(now)}
+		v.now = time.Duration(i) * sampleInterval
+		var s model.Sample
 		for k := range few.conns {
 			n := int64(i) * 505_010 // what the server sums up
 			s.Conns = append(s.Conns, model.Conn{Local: netip.AddrPortFrom(sendAddr, uint16(20000+k)), Remote: few.to, State: 1, BytesAcked: n, BytesSent: n})
 		}
-		ends[0].add(arrival{at: now, sample: &s})
+		v.hear(0, s)
 		if i%10 == 0 {
-			s := many.at(now, began)
-			ends[1].add(arrival{at: now, sample: &s})
+			v.hear(1, many.at(v.now))
 		}
 	}
-	j := l.between([2]int{0, 1}, ends[0], ends[1])
+	j := v.judge()
 	if j.Goodput < 400e6 || j.Goodput > 408e6 || j.Verdict.Line == "" || j.Crowd || j.Unlisted != 0 {
 		t.Errorf("%s, %v, %d told: %q", j.State, j.Goodput, len(j.Conns), j.Verdict.Line)
 	}

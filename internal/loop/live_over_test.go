@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"linerate/internal/model"
-	"linerate/internal/unit"
 	"linerate/internal/watch"
 )
 
@@ -25,19 +24,12 @@ func TestAPauseIsNoEndWhereOneEndHidesTheConnection(t *testing.T) {
 		{"translated", 77, netip.MustParseAddrPort("192.0.2.7:999"), false, watch.CannotTell},
 		{"hidden, and over", 0, netip.AddrPort{}, true, watch.Idle},
 	} {
-		now, began := time.Duration(0), time.Unix(0, 0)
-		ends := []*liveEnd{
-			{LiveEnd: LiveEnd{Name: "client", Addrs: []netip.Addr{sendAddr}, Target: Target{Control: c.control}}, window: watch.Window{Span: LiveWindow}},
-			{LiveEnd: LiveEnd{Name: "server", Addrs: []netip.Addr{recvAddr}}, window: watch.Window{Span: LiveWindow}},
-		}
-		l := &Live{ends: ends, began: began, LineRate: model.Known(unit.Gbit), Now: func() time.Time { return began.Add(now) }}
-		for _, e := range ends {
-			e.add(arrival{facts: &model.Facts{}})
-		}
+		v := newTwoHosts(Target{Control: c.control}, Target{})
 		from, to, elsewhere := netip.AddrPortFrom(sendAddr, 40000), netip.AddrPortFrom(recvAddr, 2049), netip.MustParseAddrPort("198.51.100.9:22")
-		for ; now < pauses+4*time.Second; now += sampleInterval {
+		for now := time.Duration(0); now < pauses+4*time.Second; now += sampleInterval {
+			v.now = now
 			n := int64(min(now, pauses).Seconds() * perSecond)
-			snd, rcv := model.Sample{At: now, HostAt: began.Add(now)}, model.Sample{At: now, HostAt: began.Add(now)}
+			var snd, rcv model.Sample
 			if !c.closes || now <= pauses {
 				snd.Conns = append(snd.Conns, model.Conn{Local: from, Remote: to, State: 1, BytesAcked: n, BytesSent: n, Busy: min(now, pauses), SndMSS: 1448, Cwnd: 10})
 			}
@@ -47,10 +39,10 @@ func TestAPauseIsNoEndWhereOneEndHidesTheConnection(t *testing.T) {
 			if now < pauses { // one to another host, that ends
 				rcv.Conns = append(rcv.Conns, model.Conn{Local: to, Remote: elsewhere, State: 1, BytesReceived: n / 1000, RcvMSS: 1448})
 			}
-			ends[0].add(arrival{at: now, sample: &snd})
-			ends[1].add(arrival{at: now, sample: &rcv})
+			v.hear(0, snd)
+			v.hear(1, rcv)
 		}
-		j := l.between([2]int{0, 1}, ends[0], ends[1])
+		j := v.judge()
 		if idle := j.State == watch.Idle; idle != (c.want == watch.Idle) || idle != (j.Goodput == 0) {
 			t.Errorf("%s: %s, %v: %s%s", c.name, j.State, j.Goodput, j.Why, j.Verdict.Line)
 		}

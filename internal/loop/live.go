@@ -221,7 +221,7 @@ func (l *Live) alone(key [2]int, e *liveEnd) watch.Judgement {
 	}
 	x := l.endOf(e, nil)
 	if x.some {
-		return l.crowdOf(key, x, nil)
+		return l.crowdOf(key, x)
 	}
 	samples := x.samples
 	if at, ok := watch.Turn(samples, func(netip.Addr) bool { return true }); ok {
@@ -251,45 +251,50 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 			return j
 		}
 	}
-	ofA, ofB := l.endOf(a, b.has), l.endOf(b, a.has)
-	if ofA.some || ofB.some {
-		return l.crowd(key, ofA, ofB)
+	ofA, ofB := l.endOf(a, b), l.endOf(b, a)
+	if ends := telling(ofA, ofB); len(ends) > 0 {
+		return l.byConns(key, ends)
 	}
-	xs, ys := together(ofA, ofB)
-	x := &explain.End{Host: a.Name, Facts: a.facts, Samples: xs}
-	y := &explain.End{Host: b.Name, Facts: b.facts, Samples: ys}
-	if a.Target.Control > 0 {
-		mirrored(y.Samples, x.Samples)
+	return l.crowd(key, ofA, ofB)
+}
+
+// byConns judges a path to another host by the connections of both ends, or of one that tells them for both.
+func (l *Live) byConns(key [2]int, ends []crowdEnd) watch.Judgement {
+	if len(ends) == 2 {
+		compared(&ends[0], &ends[1])
 	}
-	if b.Target.Control > 0 {
-		mirrored(x.Samples, y.Samples)
-	}
-	if at, ok := watch.Turn(x.Samples, b.has); ok {
-		x.Samples, y.Samples = watch.After(x.Samples, at), watch.After(y.Samples, at)
-	}
-	x.Samples, y.Samples = watch.Whole(x.Samples), watch.Whole(y.Samples)
-	var seen []watch.Conn
-	for _, e := range []struct {
-		end   *explain.End
-		other *liveEnd
-	}{{x, b}, {y, a}} {
-		if e.end.Peer = e.other.busiest(e.end.Samples); e.end.Peer.IsValid() || len(e.other.Addrs) == 0 {
-			seen = append(seen, watch.Conns(e.end.Host, e.end.Samples, e.end.Peer)...)
+	windows := slices.Clone(ends)
+	if at, ok := watch.Turn(ends[0].samples, ends[0].serves); ok {
+		for i := range ends {
+			ends[i].samples = watch.After(ends[i].samples, at)
 		}
 	}
-	all := max(ofA.all, ofB.all)
-	if len(seen) == 0 {
-		return a.quiet(all)
-	}
-	c := explain.Case{LineRate: l.LineRate, Passive: true, Sender: x, Receiver: y}
-	if explain.Watched(x, l.LineRate).Sender == nil {
-		c.Sender, c.Receiver = y, x
+	var sides []*explain.End
+	var seen []watch.Conn
+	all := 0
+	for _, e := range ends {
+		samples := watch.Whole(e.samples)
+		peer := e.other.busiest(samples)
+		sides = append(sides, &explain.End{Host: e.Name, Facts: e.facts, Samples: samples, Peer: peer})
+		if peer.IsValid() || len(e.other.Addrs) == 0 {
+			seen = append(seen, watch.Conns(e.Name, samples, peer)...)
+		}
+		all = max(all, e.all)
 	}
 	out, in := both(seen)
-	if max(out, in) < moving || over(a, b, xs, ys) { // of many connections each may move little
-		return a.quiet(max(once(seen), all))
+	if max(out, in) < moving || len(windows) == 2 && over(windows[0], windows[1]) { // of many connections each may move little
+		return ends[0].quiet(max(once(seen), all))
 	}
-	return rest(l.judged(key, c, x.Samples, seen), ofA, ofB)
+	c := explain.Watched(sides[0], l.LineRate)
+	switch {
+	case len(sides) == 1:
+		c.OneEnd = true
+	case c.Sender == nil:
+		c.Sender = sides[1]
+	default:
+		c.Receiver = sides[1]
+	}
+	return rest(l.judged(key, c, sides[0].Samples, seen), ends...)
 }
 
 // has reports whether an address is the host's.
@@ -304,6 +309,18 @@ func (e *liveEnd) busiest(samples []model.Sample) netip.Addr {
 		}
 	}
 	return netip.Addr{}
+}
+
+// compared leaves in two ends' samples what both can have seen: of the same time, and if one of them has linerate's
+// own connections left out, without these at the other.
+func compared(a, b *crowdEnd) {
+	a.samples, b.samples = together(*a, *b)
+	if a.Target.Control > 0 {
+		mirrored(b.samples, a.samples)
+	}
+	if b.Target.Control > 0 {
+		mirrored(a.samples, b.samples)
+	}
 }
 
 // mirrored removes from a host's samples the connections that the other end does not see as well.

@@ -3,7 +3,6 @@ package loop
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"time"
 
 	"linerate/internal/explain"
@@ -20,6 +19,7 @@ import (
 // crowdEnd is an end of a path with the samples that may be judged.
 type crowdEnd struct {
 	*liveEnd
+	other   *liveEnd       // where the path leads; nil: to peers that are not watched
 	samples []model.Sample // if some is set, as they came
 	// some: the host tells some of its connections, and those do not account for what all moved over the window;
 	// lately: they begin to.
@@ -28,38 +28,53 @@ type crowdEnd struct {
 	all          int  // how many connections such a host has to the other
 }
 
-// endOf is an end, with what of its window may be judged of its connections to the peers that a function
-// selects; nil: to the one with most traffic.
-func (l *Live) endOf(e *liveEnd, serves func(netip.Addr) bool) crowdEnd {
+// endOf is an end, with what of its window may be judged of its connections to another end; nil: to the peer
+// with most traffic.
+func (l *Live) endOf(e, other *liveEnd) crowdEnd {
 	samples, some := watch.Alike(e.window.Samples(), least)
-	out := crowdEnd{liveEnd: e, samples: samples, some: some, crowd: some}
+	out := crowdEnd{liveEnd: e, other: other, samples: samples, some: some, crowd: some}
 	if !some {
 		return out
 	}
-	any := func(netip.Addr) bool { return true }
-	if serves != nil {
-		any = serves
+	var told watch.Account
+	var all []watch.Sum
+	if other != nil {
+		told = watch.AccountOf(samples, other.has, least)
+		all = watch.Sums(told.Samples, other.has)
+	} else {
+		told, all, out.samples = ofBusiest(samples)
 	}
-	sums := watch.Sums(samples, any)
-	if len(sums) == 0 {
-		return out
-	}
-	busiest := sums[0]
-	if serves == nil {
-		serves = func(a netip.Addr) bool { return a == busiest.Peer }
-	}
-	told := watch.AccountOf(samples, serves, least)
 	out.lately = told.Lately
-	if told.Samples == nil || l.seldom(e) || max(busiest.Out, busiest.In) < moving && !stuck(told.Samples, serves) {
+	if told.Samples == nil || len(all) == 0 || l.seldom(e) {
 		return out
 	}
-	out.samples, out.some, out.all = told.Samples, false, busiest.Conns
+	out.samples, out.some, out.all = told.Samples, false, all[0].Conns
 	return out
 }
 
-// stuck reports whether a connection waits for the answer to what it sent again and again.
-func stuck(samples []model.Sample, serves func(netip.Addr) bool) bool {
-	return slices.ContainsFunc(traffic(samples), func(p peer) bool { return p.stuck && serves(p.addr) })
+// serves reports whether an address is that of a peer to which the path leads.
+func (e crowdEnd) serves(a netip.Addr) bool { return e.other == nil || e.other.has(a) }
+
+// ofBusiest compares what a host tells of its connections to its busiest peer with all that these moved. A peer that
+// was the busiest before says nothing of what goes on now: it is the busiest in the very part that is judged, for which
+// part, the newest samples, is made as short as that takes.
+func ofBusiest(samples []model.Sample) (told watch.Account, all []watch.Sum, part []model.Sample) {
+	every := func(netip.Addr) bool { return true }
+	for part = samples; ; {
+		all = watch.Sums(part, every)
+		if len(all) == 0 {
+			return watch.Account{}, nil, part
+		}
+		told = watch.AccountOf(part, func(a netip.Addr) bool { return a == all[0].Peer }, least)
+		judged := told.Samples
+		if at, ok := watch.Turn(judged, every); ok {
+			judged = watch.After(judged, at)
+		}
+		if now := watch.Sums(judged, every); len(now) == 0 || now[0].Peer == all[0].Peer {
+			return told, all, part
+		}
+		part = part[len(part)-len(judged):]
+	}
 }
 
 // seldom reports whether a host was found to have more connections than can be read as often as a verdict takes:
@@ -116,23 +131,34 @@ func together(a, b crowdEnd) (x, y []model.Sample) {
 	return x, y
 }
 
-// crowd judges a path of which the connections that at least one end tells do not account for what all moved. If
-// those of the other do, it is judged by that one alone: a client of many tells all.
-func (l *Live) crowd(key [2]int, a, b crowdEnd) watch.Judgement {
-	if a.some && !b.some {
-		a, b = b, a
-	}
+// telling are those of a path's two ends by whose connections it can be judged: both, or the one whose
+// connections account for what all of the other moved, as those of a client do beside its busy server. None: there
+// are only sums.
+func telling(a, b crowdEnd) []crowdEnd {
 	switch {
+	case !a.some && !b.some:
+		return []crowdEnd{a, b}
 	case !a.some && b.Target.Control == 0 && a.tellsAllOf(b):
-		return rest(l.oneOf(key, a, b.liveEnd), a)
+		return []crowdEnd{a}
+	case !b.some && a.Target.Control == 0 && b.tellsAllOf(a):
+		return []crowdEnd{b}
+	}
+	return nil
+}
+
+// crowd judges a path of which neither end's connections account for what all moved, by the sums of one end.
+func (l *Live) crowd(key [2]int, a, b crowdEnd) watch.Judgement {
+	switch {
 	case !a.some: // it hides connections from us, or has linerate's own among them
-		return l.crowdOf(key, b, a.liveEnd)
+		return l.crowdOf(key, b)
+	case !b.some:
+		return l.crowdOf(key, a)
 	}
 	// What is counted is what arrived, or what the end counts that knows linerate's own connections.
 	if sums := watch.Sums(a.samples, b.has); b.Target.Control > 0 || a.Target.Control == 0 && len(sums) > 0 && sums[0].Out > sums[0].In {
 		a, b = b, a
 	}
-	j := l.crowdOf(key, a, b.liveEnd)
+	j := l.crowdOf(key, a)
 	if seen, peer := j.Conns, a.busiest(b.samples); peer.IsValid() && j.State == watch.CannotTell {
 		j.Conns = append(j.Conns, watch.Conns(b.Name, b.samples, peer)...)
 		j.Unlisted = max(0, j.Unlisted+len(seen)-once(j.Conns))
@@ -173,38 +199,13 @@ func both(conns []watch.Conn) (out, in unit.BitRate) {
 	return out, in
 }
 
-// oneOf judges a path to another host by the connections of one end.
-func (l *Live) oneOf(key [2]int, a crowdEnd, b *liveEnd) watch.Judgement {
-	samples := a.samples
-	if at, ok := watch.Turn(samples, b.has); ok {
-		samples = watch.After(samples, at)
-	}
-	samples = watch.Whole(samples)
-	peer := b.busiest(samples)
-	seen := watch.Conns(a.Name, samples, peer)
-	out, in := both(seen)
-	if !peer.IsValid() && len(b.Addrs) > 0 {
-		return a.quiet(a.all)
-	}
-	if max(out, in) < moving {
-		return a.quiet(max(len(seen), a.all))
-	}
-	c := explain.Watched(&explain.End{Host: a.Name, Facts: a.facts, Samples: samples, Peer: peer}, l.LineRate)
-	c.OneEnd = true
-	return l.judged(key, c, samples, seen)
-}
-
-// crowdOf judges a path by what one end sums up; other is its other end, nil: that is not watched.
-func (l *Live) crowdOf(key [2]int, e crowdEnd, other *liveEnd) watch.Judgement {
+// crowdOf judges a path by what one end sums up.
+func (l *Live) crowdOf(key [2]int, e crowdEnd) watch.Judgement {
 	samples := e.samples
 	if took := samples[len(samples)-1].At - samples[0].At; took < least || e.lately && e.window.Covers() < least+time.Second {
 		return watch.Judgement{Named: watch.Named{State: watch.Starting}, Why: "very many connections, summed up for " + took.Round(time.Second).String()}
 	}
-	serves := func(netip.Addr) bool { return true }
-	if other != nil {
-		serves = other.has
-	}
-	sums := watch.Sums(samples, serves)
+	sums := watch.Sums(samples, e.serves)
 	if len(sums) == 0 {
 		return e.quiet(0)
 	}

@@ -14,8 +14,8 @@ import (
 // to the other that moved data and has none of them now, and neither end's connections nor an interface moved anything
 // to speak of lately. An end that never listed the transfer's connections, as with one that another network namespace
 // or a translated address hides, says nothing of it.
-func over(a, b *liveEnd, ofA, ofB []model.Sample) bool {
-	for _, samples := range [][]model.Sample{ofA, ofB} {
+func over(a, b crowdEnd) bool {
+	for _, samples := range [][]model.Sample{a.samples, b.samples} {
 		n := len(samples) - 1
 		from := n
 		for from > 0 && samples[n].At-samples[from].At < newest {
@@ -25,7 +25,7 @@ func over(a, b *liveEnd, ofA, ofB []model.Sample) bool {
 			return false
 		}
 	}
-	return left(ofA, b.has) || left(ofB, a.has)
+	return left(a.samples, b.has) || left(b.samples, a.has)
 }
 
 // busyLately tells whether a connection moved between two samples, or an interface more than what

@@ -76,7 +76,7 @@ type Live struct {
 	Apart    bool
 	LineRate model.Fact[unit.BitRate]
 	// LineRates is what is stated between two of the ends, the lower first; LineRate, where present, goes before it.
-	LineRates map[[2]int]unit.BitRate
+	LineRates map[[2]int]model.StatedRate
 	Window    time.Duration
 	Step      time.Duration
 	Hold      int

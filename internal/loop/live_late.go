@@ -8,7 +8,6 @@ import (
 	"linerate/internal/explain"
 	"linerate/internal/failure"
 	"linerate/internal/model"
-	"linerate/internal/unit"
 	"linerate/internal/watch"
 )
 
@@ -117,7 +116,7 @@ type pathGap struct {
 type latePath struct {
 	pathGap
 	name string
-	rate model.Fact[unit.BitRate] // that was stated
+	rate map[[2]int]model.StatedRate // that is stated for it alone; empty: none is
 	ends []lateEnd
 }
 
@@ -186,7 +185,10 @@ func (l *Live) noteLate(key [2]int, j watch.Judgement, now time.Time) {
 
 // handOver queues a path to be judged again. If too many wait, the gap stays as it was shown.
 func (l *Live) handOver(key [2]int, g pathGap) {
-	p := latePath{pathGap: g, name: l.paths[key].Name, rate: l.stated(key)}
+	p := latePath{pathGap: g, name: l.paths[key].Name, rate: map[[2]int]model.StatedRate{}}
+	if r, ok := l.LineRates[key]; ok {
+		p.rate[[2]int{0, 1}] = r
+	}
 	for _, i := range slices.Compact([]int{key[0], key[1]}) {
 		e := l.ends[i]
 		if !e.memory.on || e.memory.lacks {
@@ -225,7 +227,7 @@ func (l *Live) endLate(now time.Time) {
 // previous one.
 func (l *Live) again(p latePath) {
 	at := p.from
-	v := &Live{Apart: len(p.ends) == 1, LineRate: p.rate, Window: l.Window, Step: l.Step, Hold: l.Hold,
+	v := &Live{Apart: len(p.ends) == 1, LineRate: l.LineRate, LineRates: p.rate, Window: l.Window, Step: l.Step, Hold: l.Hold,
 		Now: func() time.Time { return at }, began: l.began, paths: map[[2]int]*watch.Path{}, glances: map[[2]int]*glance{}}
 	if l.Looked != nil {
 		v.Looked = func() map[string]bool { return nil }

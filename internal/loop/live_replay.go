@@ -75,7 +75,7 @@ func hostsOf(r model.Run) (out []string) {
 // ceiling is a line rate times the payload's share of a frame.
 func (l *Live) lineRate(key [2]int, c explain.Case) model.Fact[unit.BitRate] {
 	if l.LineRate.State == model.Present || l.ceiling == nil {
-		return l.stated(key)
+		return l.stated(key, c)
 	}
 	c.LineRate = model.Known(unit.Gbit)
 	of := explain.Ceiling(c)
@@ -85,10 +85,24 @@ func (l *Live) lineRate(key [2]int, c explain.Case) model.Fact[unit.BitRate] {
 	return model.Known(*l.ceiling / *of.Rate * unit.Gbit)
 }
 
-// stated is the line rate that was stated for a path.
-func (l *Live) stated(key [2]int) model.Fact[unit.BitRate] {
-	if r, ok := l.LineRates[key]; ok && l.LineRate.State != model.Present {
-		return model.Known(r)
+// stated is the line rate that was stated for the addresses between which a path's data go.
+func (l *Live) stated(key [2]int, c explain.Case) model.Fact[unit.BitRate] {
+	r, ok := l.LineRates[key]
+	if !ok || l.LineRate.State == model.Present {
+		return l.LineRate
 	}
-	return l.LineRate
+	known := false
+	for _, e := range []*explain.End{c.Sender, c.Receiver} {
+		if e == nil || !e.Peer.IsValid() {
+			continue
+		}
+		if !slices.Contains(r.Addrs, e.Peer) {
+			return l.LineRate
+		}
+		known = true
+	}
+	if !known {
+		return l.LineRate
+	}
+	return model.Known(r.Rate)
 }

@@ -16,6 +16,13 @@ type Pair struct {
 	AToB, BToA Crossing
 }
 
+// StatedRate is what the path between two hosts should carry by the description of their network, from and to
+// these addresses of theirs alone.
+type StatedRate struct {
+	Rate  unit.BitRate
+	Addrs []netip.Addr
+}
+
 // PairEnd is one of the two.
 type PairEnd struct {
 	Name    string

@@ -91,16 +91,21 @@ func (d Dialler) StatedRate(ctx context.Context, from, to host.Name, addr netip.
 		return NotStated()
 	}
 	s, err := d.labStatus(ctx, from.Lab)
-	if err != nil || !promises(s, from.Host, to.Host, addr) {
+	if err != nil {
 		return NotStated()
 	}
-	return model.Known(d.promised(s))
+	r, ok := promised(s, from.Host, to.Host)
+	if !ok || addr != r.Addrs[1] {
+		return NotStated()
+	}
+	d.logged(s)
+	return model.Known(r.Rate)
 }
 
 // StatedRates is StatedRate between each two of some hosts, whichever of them sends, by their places, the lower
-// first; what is not stated is not in it. own are the addresses of each host; each lab's rate is logged once.
-func (d Dialler) StatedRates(ctx context.Context, hosts []host.Name, own func(i int) []netip.Addr) map[[2]int]unit.BitRate {
-	labs, out := map[string][]int{}, map[[2]int]unit.BitRate{}
+// first; what is not stated is not in it. Each lab's rate is logged once.
+func (d Dialler) StatedRates(ctx context.Context, hosts []host.Name) map[[2]int]model.StatedRate {
+	labs, out := map[string][]int{}, map[[2]int]model.StatedRate{}
 	for i, n := range hosts {
 		if n.Reach == host.Lab {
 			labs[n.Lab] = append(labs[n.Lab], i)
@@ -114,13 +119,13 @@ func (d Dialler) StatedRates(ctx context.Context, hosts []host.Name, own func(i 
 		before := len(out)
 		for _, from := range in {
 			for _, to := range in {
-				if slices.ContainsFunc(own(to), func(a netip.Addr) bool { return promises(s, hosts[from].Host, hosts[to].Host, a) }) {
-					out[[2]int{min(from, to), max(from, to)}] = unit.BitRate(s.Flow.Rate)
+				if r, ok := promised(s, hosts[from].Host, hosts[to].Host); ok {
+					out[[2]int{min(from, to), max(from, to)}] = r
 				}
 			}
 		}
 		if len(out) > before {
-			d.promised(s)
+			d.logged(s)
 		}
 	}
 	return out
@@ -134,19 +139,30 @@ func (d Dialler) labStatus(ctx context.Context, name string) (lab.Status, error)
 	return c.Status(ctx)
 }
 
-// promises tells whether a lab's description has a flow from a host to another one's address.
-func promises(s lab.Status, from, to string, addr netip.Addr) bool {
+// promised is the rate that a lab's description has for the flow from one host to another: between the addresses
+// that the lab gave them for data, the sender's first. False: there is no such flow.
+func promised(s lab.Status, from, to string) (model.StatedRate, bool) {
 	if !slices.Contains(s.Flow.From, from) || s.Flow.To != to {
-		return false
+		return model.StatedRate{}, false
 	}
-	h, err := hostOf(s, to)
-	return err == nil && h.Data == addr.String()
+	out := model.StatedRate{Rate: unit.BitRate(s.Flow.Rate)}
+	for _, name := range []string{from, to} {
+		h, err := hostOf(s, name)
+		if err != nil {
+			return model.StatedRate{}, false
+		}
+		a, err := dataAddress(h)
+		if err != nil {
+			return model.StatedRate{}, false
+		}
+		out.Addrs = append(out.Addrs, a...)
+	}
+	return out, true
 }
 
-// promised is the rate of a lab's flow, which is logged.
-func (d Dialler) promised(s lab.Status) unit.BitRate {
+// logged logs the rate of a lab's flow.
+func (d Dialler) logged(s lab.Status) {
 	if d.Log != nil {
 		d.Log(fmt.Sprintf("line rate: %s, as topology %s states it", unit.BitRate(s.Flow.Rate), s.Topology))
 	}
-	return unit.BitRate(s.Flow.Rate)
 }

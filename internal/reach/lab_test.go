@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"linerate/internal/lab"
+	"linerate/internal/unit"
 )
 
 // A lab states the rate of its flow: from each of its senders, to the data address of its receiver.
@@ -16,8 +17,9 @@ func TestALabPromisesItsFlow(t *testing.T) {
 		want           bool
 	}{{"client1", "nas1", "10.0.0.100", true}, {"client2", "nas1", "10.0.0.100", true}, {"client1", "nas1", "10.9.0.100", false}, {"nas1", "client1", "10.0.0.1", false},
 		{"client1", "client2", "10.0.0.2", false}, {"nobody", "nas1", "10.0.0.100", false}} {
-		if got := promises(s, c.from, c.to, netip.MustParseAddr(c.addr)); got != c.want {
-			t.Errorf("%+v: %v", c, got)
+		r, ok := promised(s, c.from, c.to)
+		if got := ok && r.Addrs[1] == netip.MustParseAddr(c.addr); got != c.want || ok && r.Rate != unit.Gbit {
+			t.Errorf("%+v: %v, %+v", c, got, r)
 		}
 	}
 }

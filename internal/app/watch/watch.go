@@ -145,7 +145,7 @@ func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 
 // ends reaches the hosts once, to see that they are there and which addresses they have. One that is
 // not is tried again while the others are watched.
-func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.LiveEnd, map[[2]int]unit.BitRate, error) {
+func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.LiveEnd, map[[2]int]model.StatedRate, error) {
 	names, err := o.names()
 	if err != nil {
 		return nil, nil, err
@@ -177,9 +177,9 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 			p.Say("%s cannot be reached, and is tried again: %s", o.Hosts[i], failure.FirstLine(err))
 		}
 	}
-	var rates map[[2]int]unit.BitRate
+	var rates map[[2]int]model.StatedRate
 	if o.LineRate.State != model.Present {
-		rates = d.StatedRates(ctx, names, b.own)
+		rates = d.StatedRates(ctx, names)
 	}
 	own, err := brokers(ctx, d, names)
 	if err != nil {

@@ -13,7 +13,7 @@ func TestEveryStepHasWords(t *testing.T) {
 	of := map[failure.Next][]any{
 		failure.SeeHistory: {"nas1"}, failure.SeeHistoryLater: {"nas1"}, failure.PutBack: {"nas1"}, failure.PutBackOne: {"nas1"}, failure.SeeAndPutBack: {"nas1"},
 		failure.CloseJournal: {"nas1"}, failure.ReadScript: {"nas1"}, failure.ResumeOrUndo: {"role=dtn", "p1"}, failure.UndoWaves: {"role=dtn", "p1"},
-		failure.NameMount: {"/mnt/nas"}, failure.MapPath: {"/fs1"}, failure.SayTargets: {2},
+		failure.NameMount: {"/mnt/nas"}, failure.MapPath: {"/fs1"}, failure.SayTargets: {2}, failure.SayWhichSite: {"london"},
 	}
 	for n := failure.SeeHistory; n <= failure.ForgetPlace; n++ {
 		said := withSteps(failure.Advise(errors.New("x"), n, of[n]...))

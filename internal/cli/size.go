@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -63,6 +65,9 @@ func calculate[In any](env *environment, in *In, forward, reverse func(In) (size
 				f = reverse
 			}
 			a, err := f(*in)
+			if goal := (*size.GoalError)(nil); errors.As(err, &goal) {
+				err = fmt.Errorf("%w; it needs --reverse", err)
+			}
 			if err != nil {
 				return failure.Of(failure.Usage, "%w; see %s --help", err, cmd.CommandPath())
 			}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
+
+	"linerate/internal/failure"
 )
 
 // Shell is what executes a script on a host.
@@ -66,7 +68,8 @@ const sshFailed = 255
 
 // foreignWindows is that a host runs Windows.
 func foreignWindows() error {
-	return &Foreign{GOOS: "windows", Err: errors.New("it runs Windows, to which linerate sends no agent: linerate check reads it, linerate tune changes it; for all else start linerate there")}
+	err := errors.New("it runs Windows, to which linerate sends no agent")
+	return &Foreign{GOOS: "windows", Err: failure.Advise(err, failure.ScriptsOrThere)}
 }
 
 // powershellError is what became of a script for PowerShell: err is what its process ended with.

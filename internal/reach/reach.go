@@ -89,7 +89,8 @@ func (d Dialler) Agent(ctx context.Context, n host.Name) (*host.Client, error) {
 }
 
 func noAgent(goos string) error {
-	return &host.Foreign{GOOS: goos, Err: fmt.Errorf("it runs %s, where linerate's agent neither reads nor changes settings: linerate check and linerate tune do so by scripts", goos)}
+	err := fmt.Errorf("it runs %s, where linerate's agent neither reads nor changes settings", goos)
+	return &host.Foreign{GOOS: goos, Err: failure.Advise(err, failure.AskByScripts)}
 }
 
 // DialAll starts an agent on every host; with an error it returns those that

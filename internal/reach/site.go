@@ -122,7 +122,7 @@ func (d Dialler) siteDir(site string) (string, error) {
 	case 1:
 		return filepath.Join(root, names[0]), nil
 	}
-	return "", failure.Of(failure.Usage, "several sites are kept here (%s): say which, as site:%s/HOST or --of %s", strings.Join(names, ", "), names[0], names[0])
+	return "", failure.Advise(failure.Of(failure.Usage, "several sites are kept here (%s)", strings.Join(names, ", ")), failure.SayWhichSite, names[0])
 }
 
 // SiteSilent is how long a host of a site may say nothing before it is not counted as there.

@@ -244,11 +244,17 @@ func checkNumber(name string, v, low, high float64) error {
 	return fmt.Errorf("%s of %g is outside %g to %g", name, v, low, high)
 }
 
+// GoalError is an input that only a calculation in reverse takes, from the goal to what it needs.
+type GoalError struct{ Input string }
+
+// Error implements error.
+func (e *GoalError) Error() string { return e.Input + " is a goal" }
+
 // onlyReverse refuses what has a meaning in reverse alone: silence would let it
 // pass for considered.
 func onlyReverse(name string, given bool) error {
 	if given {
-		return fmt.Errorf("%s is a goal: it needs --reverse", name)
+		return &GoalError{name}
 	}
 	return nil
 }

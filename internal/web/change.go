@@ -100,11 +100,14 @@ type request struct {
 // errAsk is of a request that has no meaning.
 var errAsk = errors.New("that cannot be asked for")
 
+// readOnly is what a page without a changer answers.
+const readOnly = "this page is read-only: linerate serve --allow-change offers changes"
+
 // answerChange answers POST /change/WHAT.
 func (v *View) answerChange(w http.ResponseWriter, r *http.Request) {
 	switch kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); {
 	case v.changer == nil:
-		http.Error(w, "this page is read-only: linerate serve --allow-change offers changes", http.StatusForbidden)
+		http.Error(w, readOnly, http.StatusForbidden)
 		return
 	case !same(r.Header.Get(changeHeader), v.changeToken):
 		http.Error(w, "changes need the token that linerate serve printed when it began: open the address that it printed", http.StatusUnauthorized)
@@ -170,7 +173,7 @@ func (v *View) changePage(w http.ResponseWriter, _ *http.Request) {
 	page, err := files.ReadFile("change.html")
 	switch {
 	case v.changer == nil:
-		http.Error(w, "this page is read-only: linerate serve --allow-change offers changes", http.StatusForbidden)
+		http.Error(w, readOnly, http.StatusForbidden)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	default:

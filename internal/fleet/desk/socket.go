@@ -145,7 +145,7 @@ func (c *Client) ask(ctx context.Context, method string, params, result any) err
 	var said *jrpc2.Error
 	if errors.As(err, &said) {
 		if said.Code == jrpc2.MethodNotFound {
-			return fmt.Errorf("ask the site's desk: it is of another version of linerate, and knows no %s: start linerate serve anew", method)
+			return failure.Advise(fmt.Errorf("ask the site's desk: it is of another version of linerate, and knows no %s", method), failure.RestartDesk)
 		}
 		var text string
 		if json.Unmarshal(said.Data, &text) == nil && text != "" {
@@ -164,7 +164,8 @@ func (c *Client) Token(ctx context.Context, name string, labels map[string]strin
 	var r tokenResult
 	err := c.ask(ctx, "desk.token", tokenParams{name, labels, within, hosts}, &r)
 	if got := r.Made.most(); err == nil && got != hosts {
-		return "", r.Made, fmt.Errorf("make token: it would admit %d hosts and not %d: the site's desk is of an older linerate; start linerate serve anew", got, hosts)
+		err := fmt.Errorf("make token: it would admit %d hosts and not %d: the site's desk is of an older linerate", got, hosts)
+		return "", r.Made, failure.Advise(err, failure.RestartDesk)
 	}
 	return r.Token, r.Made, err
 }

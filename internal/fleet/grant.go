@@ -86,9 +86,7 @@ func CheckHost(name string, labels map[string]string) error {
 
 // Selector chooses hosts of a site.
 type Selector struct {
-	text  string
-	all   bool
-	names []string
+	names []string // none: any
 	label map[string]string
 }
 
@@ -97,9 +95,8 @@ var listed = regexp.MustCompile(`\s*,\s*`)
 // ParseSelector reads "all", names ("nas1,nas2") and labels ("role=dtn,rack=4"). A host is
 // chosen if it has all the labels, and one of the names if there are any.
 func ParseSelector(text string) (Selector, error) {
-	s := Selector{text: text, label: map[string]string{}}
+	s := Selector{label: map[string]string{}}
 	if text == "all" {
-		s.all = true
 		return s, nil
 	}
 	for _, part := range listed.Split(strings.TrimSpace(text), -1) {
@@ -120,12 +117,6 @@ func ParseSelector(text string) (Selector, error) {
 	return s, nil
 }
 
-// String is the selector as it was typed.
-func (s Selector) String() string { return s.text }
-
-// All tells whether every host is chosen.
-func (s Selector) All() bool { return s.all }
-
 // Has tells whether a host is chosen.
 func (s Selector) Has(name string, labels map[string]string) bool {
 	for k, v := range s.label {
@@ -133,7 +124,7 @@ func (s Selector) Has(name string, labels map[string]string) bool {
 			return false
 		}
 	}
-	return s.all || len(s.names) == 0 || slices.Contains(s.names, name)
+	return len(s.names) == 0 || slices.Contains(s.names, name)
 }
 
 // Missing are the names in the selector that no host has.

@@ -36,7 +36,7 @@ func CgroupHierarchies(r Root) ([]Hierarchy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find cgroups: %w", err)
 	}
-	own := parseOwnCgroups(string(groups))
+	own := OwnCgroups(string(groups))
 	var out []Hierarchy
 	for line := range strings.Lines(string(mounts)) {
 		if h, ok := parseCgroupMount(r, line, own); ok {
@@ -46,8 +46,8 @@ func CgroupHierarchies(r Root) ([]Hierarchy, error) {
 	return out, nil
 }
 
-// parseOwnCgroups maps each controller ("" for v2) to the caller's group.
-func parseOwnCgroups(text string) map[string]string {
+// OwnCgroups maps each controller ("" for v2) to the group of a process, by its /proc/PID/cgroup (cgroups(7)).
+func OwnCgroups(text string) map[string]string {
 	own := map[string]string{}
 	for line := range strings.Lines(text) {
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)

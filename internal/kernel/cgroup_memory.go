@@ -72,7 +72,7 @@ func memoryTree(r Root) (Hierarchy, string, error) {
 		}
 		home := h.Dir
 		if h.V2 {
-			home = existingDir(filepath.Join(h.Dir, parseOwnCgroups(string(groups))[""]), h.Dir)
+			home = existingDir(filepath.Join(h.Dir, OwnCgroups(string(groups))[""]), h.Dir)
 		}
 		return h, home, nil
 	}

@@ -117,7 +117,7 @@ func FuzzEthtool(f *testing.F) {
 func FuzzParseOwnCgroups(f *testing.F) {
 	f.Add("4:memory,cpu:/a/b\n0::/user.slice\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		for controller, path := range parseOwnCgroups(text) {
+		for controller, path := range OwnCgroups(text) {
 			if path != "" && !strings.Contains(text, path) || !strings.Contains(text, controller) {
 				t.Errorf("%q: %q was made up", controller, path)
 			}

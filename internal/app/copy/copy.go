@@ -167,7 +167,7 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	if err := note(e, o, false); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	cpu := cpuTime()
+	cpu := mover.CPUTime()
 	spent := s.watch(ctx, cpu)
 	stop := s.follow(ctx)
 	var dst move.Sink = s.dst
@@ -179,7 +179,7 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	stop()
 	s.tell()
 	s.seen.close()
-	s.out.CPUSec = (cpuTime() - cpu).Seconds()
+	s.out.CPUSec = (mover.CPUTime() - cpu).Seconds()
 	if counts, _, _ := s.report.Losses(); err == nil && counts[move.Failed] == 0 {
 		err = note(e, o, true)
 	}

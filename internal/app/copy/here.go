@@ -11,6 +11,7 @@ import (
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/move/local"
+	"linerate/internal/move/mover"
 )
 
 // watch samples this host during a copy within it. The host stands for both ends: as the sender it is
@@ -30,7 +31,7 @@ func (s *session) watch(ctx context.Context, cpu time.Duration) *local.Spent {
 // tell gives both ends' samples the counters of the copy.
 func (s *session) tell() {
 	t, m := s.spent.Times(), s.report.Summary()
-	c := model.CopyCount{Took: s.env.Now().Sub(s.began), Reading: t.Read, Writing: t.Write, Committing: t.Commit, CPU: cpuTime() - s.cpu,
+	c := model.CopyCount{Took: s.env.Now().Sub(s.began), Reading: t.Read, Writing: t.Write, Committing: t.Commit, CPU: mover.CPUTime() - s.cpu,
 		CPUs: runtime.NumCPU(), Bytes: m.Bytes, Files: m.Files, Limit: int64(s.o.Limit)}
 	for i := range s.seen.ends {
 		s.seen.told(i, c)

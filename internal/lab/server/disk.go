@@ -115,7 +115,7 @@ func (d *Disk) limitFiles(ctx context.Context) ([]limitFile, error) {
 		return nil, fmt.Errorf("find cgroups: %w", err)
 	}
 	points := cgroupPoints(string(mounts))
-	own := ownGroups(string(text))
+	own := kernel.OwnCgroups(string(text))
 	if files := v1Files(d.root, points["blkio"], own["blkio"]); files != nil {
 		return files, nil
 	}
@@ -170,21 +170,6 @@ func cgroupPoints(mountinfo string) map[string]string {
 			for c := range strings.SplitSeq(r[2], ",") {
 				out[c] = l[4]
 			}
-		}
-	}
-	return out
-}
-
-// ownGroups maps each v1 controller, and "" for v2, to a group (cgroups(7)).
-func ownGroups(text string) map[string]string {
-	out := map[string]string{}
-	for line := range strings.Lines(text) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(f) != 3 {
-			continue
-		}
-		for c := range strings.SplitSeq(f[1], ",") {
-			out[c] = f[2]
 		}
 	}
 	return out

@@ -135,7 +135,7 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 			return Result{}, errors.Join(err, g.Wait())
 		}
 	}
-	user, system, err := processCPU()
+	user, system, err := kernel.CPUTimes()
 	if err != nil {
 		cancel(err)
 		return Result{}, errors.Join(err, g.Wait())
@@ -163,7 +163,7 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 	}
 	res, err := sum(s, threads, depth, results, time.Duration(phase.from.Load()))
 	res.Settled = settled
-	user2, system2, cerr := processCPU()
+	user2, system2, cerr := kernel.CPUTimes()
 	res.UserCPU, res.SystemCPU, res.Fetched = user2-user, system2-system, got
 	if werr == nil && stopped(results) {
 		werr = context.Cause(parent)
@@ -384,6 +384,6 @@ func (r *Result) addSeconds(seconds []Second) {
 
 // ProcessCPU is what this process has taken so far, kernel included.
 func ProcessCPU() (time.Duration, error) {
-	user, system, err := processCPU()
+	user, system, err := kernel.CPUTimes()
 	return user + system, err
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -119,15 +118,6 @@ func result(n int, err error) int32 {
 		return -int32(no)
 	}
 	return -int32(unix.EIO)
-}
-
-// processCPU is what this process has taken in user mode and in the kernel.
-func processCPU() (user, system time.Duration, err error) {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0, 0, fmt.Errorf("read own CPU time: %w", err)
-	}
-	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano()), nil
 }
 
 func errorOf(number int) error { return unix.Errno(number) }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,12 +62,3 @@ func (d descriptor) writeAt(b []byte, off int64) int32 {
 // sync is fsync(2), or F_FULLFSYNC on macOS, whose fsync leaves data in the disk's cache
 // (os.File.Sync).
 func (d descriptor) sync(bool) int32 { return result(0, d.Sync()) }
-
-// processCPU is what this process has taken in user mode and in the kernel.
-func processCPU() (user, system time.Duration, err error) {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0, 0, fmt.Errorf("read own CPU time: %w", err)
-	}
-	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano()), nil
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -144,17 +143,3 @@ func (d descriptor) end(r *request, err error) int32 {
 }
 
 func (d descriptor) sync(bool) int32 { return result(0, windows.FlushFileBuffers(d.file)) }
-
-// processCPU is what this process has taken in user mode and in the kernel.
-func processCPU() (user, system time.Duration, err error) {
-	var started, ended, inKernel, inUser windows.Filetime
-	if err := windows.GetProcessTimes(windows.CurrentProcess(), &started, &ended, &inKernel, &inUser); err != nil {
-		return 0, 0, fmt.Errorf("read own CPU time: %w", err)
-	}
-	return spent(inUser), spent(inKernel), nil
-}
-
-// spent is a time in units of 100 ns, which Filetime.Nanoseconds would take for a date.
-func spent(t windows.Filetime) time.Duration {
-	return time.Duration(int64(t.HighDateTime)<<32|int64(t.LowDateTime)) * 100
-}

@@ -303,8 +303,17 @@ func (m *mover) watch(ctx context.Context) {
 	}
 }
 
+// CPUTime is the CPU time of this process, in the kernel too; 0: the system does not tell.
+func CPUTime() time.Duration {
+	used, err := kernel.CPUUsed()
+	if err != nil {
+		return 0
+	}
+	return used
+}
+
 func (m *mover) work() Work {
-	w := Work{Moved: m.report.Summary(), CPU: cpuTime(), CPUs: runtime.NumCPU()}
+	w := Work{Moved: m.report.Summary(), CPU: CPUTime(), CPUs: runtime.NumCPU()}
 	if len(m.task.Spread) > 0 {
 		w.Pairs, w.Look = m.pairWork()
 	} else if len(m.stats) > 0 {

@@ -32,15 +32,6 @@ func Options(list string) map[string]string {
 // Mount adds a mounted file system.
 func (r Reading) Mount(m model.Mount) { r.F.Mounts = append(r.F.Mounts, m) }
 
-// Mounted finds the mount at a point; nil: there is none.
-func (r Reading) Mounted(point string) *model.Mount {
-	i := slices.IndexFunc(r.F.Mounts, func(m model.Mount) bool { return m.Point == point })
-	if i < 0 {
-		return nil
-	}
-	return &r.F.Mounts[i]
-}
-
 // Served records what serves a mount, whose Options already have the names that Linux gives them.
 // Of a server that is known by its name alone, neither the address nor the interface is known.
 func (r Reading) Served(m *model.Mount, server netip.Addr, port uint16) {

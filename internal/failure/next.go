@@ -37,7 +37,7 @@ const (
 	SayWhichSite                    // name one of those that are kept here: one of them
 	RestartDesk                     // start the desk of the site anew, as this version of linerate
 	AskByScripts                    // do what needs no agent on the host
-	ScriptsOrThere             // the same, or start linerate on the host
+	ScriptsOrThere                  // the same, or start linerate on the host
 	ListFaults                      // see which faults there are
 	ListenElsewhere                 // take another address or port
 	Secure                          // give a certificate, its key and a token, or serve the loopback

@@ -46,7 +46,8 @@ func CgroupHierarchies(r Root) ([]Hierarchy, error) {
 	return out, nil
 }
 
-// OwnCgroups maps each controller ("" for v2) to the group of a process, by its /proc/PID/cgroup (cgroups(7)).
+// OwnCgroups maps each controller ("" for v2) to the group of a process, by its /proc/PID/cgroup
+// (cgroups(7)).
 func OwnCgroups(text string) map[string]string {
 	own := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPUTimes are the CPU time that this process has used in all its threads: in user mode, and in the kernel.
+// CPUTimes are the CPU time that this process has used in all its threads: in user mode, and in the
+// kernel.
 func CPUTimes() (user, system time.Duration, err error) {
 	var ru unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// CPUTimes are the CPU time that this process has used in all its threads: in user mode, and in the kernel.
+// CPUTimes are the CPU time that this process has used in all its threads: in user mode, and in the
+// kernel.
 func CPUTimes() (user, system time.Duration, err error) {
 	var started, ended, inKernel, inUser windows.Filetime
 	if err := windows.GetProcessTimes(windows.CurrentProcess(), &started, &ended, &inKernel, &inUser); err != nil {

@@ -258,7 +258,8 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 	return l.crowd(key, ofA, ofB)
 }
 
-// byConns judges a path to another host by the connections of both ends, or of one that tells them for both.
+// byConns judges a path to another host by the connections of both ends, or of the one end that
+// lists all.
 func (l *Live) byConns(key [2]int, ends []crowdEnd) watch.Judgement {
 	if len(ends) == 2 {
 		compared(&ends[0], &ends[1])
@@ -311,8 +312,8 @@ func (e *liveEnd) busiest(samples []model.Sample) netip.Addr {
 	return netip.Addr{}
 }
 
-// compared leaves in two ends' samples what both can have seen: of the same time, and if one of them has linerate's
-// own connections left out, without these at the other.
+// compared makes the samples of two ends comparable: they cover the same time, and if one end
+// leaves out linerate's own connections, these are removed from the other too.
 func compared(a, b *crowdEnd) {
 	a.samples, b.samples = together(*a, *b)
 	if a.Target.Control > 0 {

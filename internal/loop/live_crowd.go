@@ -12,24 +12,25 @@ import (
 	"linerate/internal/watch"
 )
 
-// A host with very many connections tells some of them, and what all of them did as sums (watch.Sums). Where
-// those that are told moved what all did, as few of thousands do, the others are idle and a path is judged as any other. Else
-// the goodput is known, but for what connections moved before they were first seen; which limits them is not.
+// The samples of a host with very many connections list some of them, and have sums of what all of
+// them moved (watch.Sums). If the listed ones moved as much as all did, the others are idle, and
+// the path is judged as any other. If not, the goodput is known from the sums, except for what
+// connections moved before they were first seen; what limits them is not known.
 
 // crowdEnd is an end of a path with the samples that may be judged.
 type crowdEnd struct {
 	*liveEnd
 	other   *liveEnd       // where the path leads; nil: to peers that are not watched
-	samples []model.Sample // if some is set, as they came
-	// some: the host tells some of its connections, and those do not account for what all moved over the window;
-	// lately: they begin to.
+	samples []model.Sample // if some is set, with sums that have to be used instead of connections
+	// some: the samples list some of the host's connections, and these did not move what all moved.
+	// lately: in the newest samples they did.
 	some, lately bool
-	crowd        bool // it tells some
-	all          int  // how many connections such a host has to the other
+	crowd        bool // the samples list some of the connections
+	all          int  // how many connections such a host has to the other end
 }
 
-// endOf is an end, with what of its window may be judged of its connections to another end; nil: to the peer
-// with most traffic.
+// endOf is an end with the part of its window in which its connections to another end can be
+// judged; other nil: those to the peer with most traffic.
 func (l *Live) endOf(e, other *liveEnd) crowdEnd {
 	samples, some := watch.Alike(e.window.Samples(), least)
 	out := crowdEnd{liveEnd: e, other: other, samples: samples, some: some, crowd: some}
@@ -55,9 +56,10 @@ func (l *Live) endOf(e, other *liveEnd) crowdEnd {
 // serves reports whether an address is that of a peer to which the path leads.
 func (e crowdEnd) serves(a netip.Addr) bool { return e.other == nil || e.other.has(a) }
 
-// ofBusiest compares what a host tells of its connections to its busiest peer with all that these moved. A peer that
-// was the busiest before says nothing of what goes on now: it is the busiest in the very part that is judged, for which
-// part, the newest samples, is made as short as that takes.
+// ofBusiest compares what the listed connections to the busiest peer moved with all, the sums of
+// what all moved. The peer has to be the busiest in the very samples that are judged: one that was
+// the busiest only before them says nothing of what goes on now. So part, the newest samples, is
+// shortened until that is so.
 func ofBusiest(samples []model.Sample) (told watch.Account, all []watch.Sum, part []model.Sample) {
 	every := func(netip.Addr) bool { return true }
 	for part = samples; ; {
@@ -77,11 +79,12 @@ func ofBusiest(samples []model.Sample) (told watch.Account, all []watch.Sum, par
 	}
 }
 
-// seldom reports whether a host was found to have more connections than can be read as often as a verdict takes:
-// that of a view in which somebody looks at all paths takes fewer samples than one that has to be worth a close look.
+// seldom reports whether a host has so many connections that it samples them too seldom for a
+// verdict. If somebody looks at all paths, fewer samples are enough than for a close look at one
+// path.
 func (l *Live) seldom(e *liveEnd) bool {
 	next, now := e.window.Next(), l.elapsed()
-	if next >= slowInterval { // it was not to be read more often
+	if next >= slowInterval { // it was asked for no more
 		next = 0
 	}
 	if l.Looked == nil {
@@ -93,11 +96,11 @@ func (l *Live) seldom(e *liveEnd) bool {
 	return e.isSeldom && now-e.seldomAt < lookAgain
 }
 
-// mostApart is the time between two samples of very many connections up to which they are judged.
+// mostApart is the longest time between two samples of very many connections with which they are
+// judged.
 const mostApart = 500 * time.Millisecond
 
-// rest adds the connections to a judgement of a path that its ends do not tell one by one; all is how many there are
-// where nothing moves.
+// rest adds to a judgement how many connections the ends have besides those that are listed.
 func rest(j watch.Judgement, ends ...crowdEnd) watch.Judgement {
 	all := 0
 	for _, e := range ends {
@@ -115,8 +118,8 @@ func rest(j watch.Judgement, ends ...crowdEnd) watch.Judgement {
 	return j
 }
 
-// together are the windows of two ends, which begin at the same time where one of them is a part, so that
-// what they moved can be compared.
+// together are the windows of two ends. If one of them is a part of a window, both begin at the
+// same time, so that what they moved can be compared.
 func together(a, b crowdEnd) (x, y []model.Sample) {
 	if !a.crowd && !b.crowd {
 		return a.samples, b.samples
@@ -131,9 +134,9 @@ func together(a, b crowdEnd) (x, y []model.Sample) {
 	return x, y
 }
 
-// telling are those of a path's two ends by whose connections it can be judged: both, or the one whose
-// connections account for what all of the other moved, as those of a client do beside its busy server. None: there
-// are only sums.
+// telling are the ends of a path by whose connections it can be judged: both, or the one end that
+// lists all connections of the other to it, such as a client of a busy server. None: there are only
+// sums.
 func telling(a, b crowdEnd) []crowdEnd {
 	switch {
 	case !a.some && !b.some:
@@ -146,15 +149,17 @@ func telling(a, b crowdEnd) []crowdEnd {
 	return nil
 }
 
-// crowd judges a path of which neither end's connections account for what all moved, by the sums of one end.
+// crowd judges a path by the sums of one end, because the listed connections do not account for
+// what all moved.
 func (l *Live) crowd(key [2]int, a, b crowdEnd) watch.Judgement {
 	switch {
-	case !a.some: // it hides connections from us, or has linerate's own among them
+	case !a.some: // some of its connections are hidden from us, or linerate's own are among them
 		return l.crowdOf(key, b)
 	case !b.some:
 		return l.crowdOf(key, a)
 	}
-	// What is counted is what arrived, or what the end counts that knows linerate's own connections.
+	// The receiver's sums count what arrived. But an end that leaves out linerate's own connections
+	// is better.
 	if sums := watch.Sums(a.samples, b.has); b.Target.Control > 0 || a.Target.Control == 0 && len(sums) > 0 && sums[0].Out > sums[0].In {
 		a, b = b, a
 	}
@@ -166,8 +171,9 @@ func (l *Live) crowd(key [2]int, a, b crowdEnd) watch.Judgement {
 	return j
 }
 
-// tellsAllOf reports whether what an end's connections to another moved is what that one sums up of its own to the
-// end, but for the little by which two hosts' counts differ and what linerate's own connections from there move.
+// tellsAllOf reports whether a's connections to b moved what b sums up of its connections to a. It
+// allows for the small difference between the counts of two hosts, and for linerate's own
+// connections.
 func (a crowdEnd) tellsAllOf(b crowdEnd) bool {
 	const most, own = 0.9, 10 * unit.Mbit
 	ofA, ofB := together(a, b)
@@ -191,7 +197,7 @@ func (a crowdEnd) tellsAllOf(b crowdEnd) bool {
 	return !hides && told >= most*all
 }
 
-// both is what connections carried together, each way.
+// both is what connections carried together, in each direction.
 func both(conns []watch.Conn) (out, in unit.BitRate) {
 	for _, k := range conns {
 		out, in = out+k.Out, in+k.In
@@ -199,7 +205,7 @@ func both(conns []watch.Conn) (out, in unit.BitRate) {
 	return out, in
 }
 
-// crowdOf judges a path by what one end sums up.
+// crowdOf judges a path by the sums of one end: it knows the goodput, and no limiter.
 func (l *Live) crowdOf(key [2]int, e crowdEnd) watch.Judgement {
 	samples := e.samples
 	if took := samples[len(samples)-1].At - samples[0].At; took < least || e.lately && e.window.Covers() < least+time.Second {
@@ -226,13 +232,13 @@ func (l *Live) crowdOf(key [2]int, e crowdEnd) watch.Judgement {
 	return j
 }
 
-// untold is why the connections that a host tells cannot be judged, and whether that stays so if they are
-// looked at closely.
+// untold is why the listed connections of a host cannot be judged, and whether that stays so in a
+// close look.
 func (l *Live) untold(e crowdEnd) (stays bool, why string) {
 	all := connsOf(e.samples)
 	const together = "what is shown is what they move together"
 	switch {
-	case all <= measure.CloseConns: // all are told once somebody looks
+	case all <= measure.CloseConns: // a close look lists all of them
 		return false, ""
 	case l.seldom(e.liveEnd):
 		return true, fmt.Sprintf("%s has %s, more than can be read as often as a verdict takes: %s", e.Name, unit.Count(all, "connection"), together)

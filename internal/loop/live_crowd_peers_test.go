@@ -10,9 +10,9 @@ import (
 	"linerate/internal/watch"
 )
 
-// afterAnother judges a host alone which for five seconds sent over one connection to a first peer, and for
-// five since over some of 3000 connections to a second one: it tells four of these, each of which carries
-// 1 MB/s; the others carry rest together.
+// afterAnother judges a host alone which for five seconds sent over one connection to a first peer,
+// and for five since over some of 3000 connections to a second one: it tells four of these, each of
+// which carries 1 MB/s; the others carry rest together.
 func afterAnother(rest float64) watch.Judgement {
 	const turns, first, each = 5 * time.Second, 100e6, 1e6 // bytes a second
 	now, began := time.Duration(0), time.Unix(0, 0)
@@ -38,8 +38,8 @@ func afterAnother(rest float64) watch.Judgement {
 	return l.alone([2]int{0, 0}, e)
 }
 
-// A host is judged by its traffic with the peer that is the busiest in that very part of the window in which
-// the connections that are told account for all: not with one that was the busiest before.
+// A host is judged by its traffic with the peer that is the busiest in that very part of the window
+// in which the connections that are told account for all: not with one that was the busiest before.
 func TestTheBusiestPeerOfACrowdIsThatOfThePartJudged(t *testing.T) {
 	const told = 4 * 8e6
 	for _, c := range []struct {

@@ -10,10 +10,10 @@ import (
 	"linerate/internal/watch"
 )
 
-// over tells whether a transfer between two ends, of which each has its window, has ended: one of them had connections
-// to the other that moved data and has none of them now, and neither end's connections nor an interface moved anything
-// to speak of lately. An end that never listed the transfer's connections, as with one that another network namespace
-// or a translated address hides, says nothing of it.
+// over reports whether the transfer between two ends has ended: one of them had connections to the
+// other that moved data and has none of them now, and lately no connection and no interface of
+// either end moved more than a trickle. An end that never listed the transfer's connections,
+// because a network namespace or a translated address hides them, says nothing about its end.
 func over(a, b crowdEnd) bool {
 	for _, samples := range [][]model.Sample{a.samples, b.samples} {
 		n := len(samples) - 1
@@ -52,7 +52,8 @@ func busyLately(a, b model.Sample) bool {
 	return false
 }
 
-// tries tells whether a connection of the case has data under way, or to send: then that nothing moves is a fault.
+// tries reports whether a connection of the case has data in flight or to send. If nothing moves
+// then, it is a fault.
 func tries(c explain.Case) bool {
 	for _, e := range []*explain.End{c.Sender, c.Receiver} {
 		if e == nil || len(e.Samples) == 0 {

@@ -25,8 +25,8 @@ func TestEachPathHasItsLineRate(t *testing.T) {
 	}
 }
 
-// What a lab states is the rate between the addresses that it gave two hosts: data that go over other addresses of
-// theirs, such as those for management, have no stated rate.
+// What a lab states is the rate between the addresses that it gave two hosts: data that go over
+// other addresses of theirs, such as those for management, have no stated rate.
 func TestAStatedRateIsThatOfTheLabsAddresses(t *testing.T) {
 	other := netip.MustParseAddr("10.9.9.9")
 	end := func(peer netip.Addr) *explain.End { return &explain.End{Peer: peer} }

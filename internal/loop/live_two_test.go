@@ -9,14 +9,16 @@ import (
 	"linerate/internal/watch"
 )
 
-// twoHosts is a view of two hosts of which the test makes the samples: a client, which has sendAddr and is
-// end 0, and a server, which has recvAddr and is end 1. The line between them carries 1 Gbit/s.
+// twoHosts is a view of two hosts of which the test makes the samples: a client, which has sendAddr
+// and is end 0, and a server, which has recvAddr and is end 1. The line between them carries 1
+// Gbit/s.
 type twoHosts struct {
 	live *Live
 	now  time.Duration // since the view began
 }
 
-// newTwoHosts is such a view before its first sample, with the connections that are watched at each host.
+// newTwoHosts is such a view before its first sample, with the connections that are watched at each
+// host.
 func newTwoHosts(client, server Target) *twoHosts {
 	v := &twoHosts{}
 	began := time.Unix(0, 0)

@@ -16,8 +16,8 @@ type Pair struct {
 	AToB, BToA Crossing
 }
 
-// StatedRate is what the path between two hosts should carry by the description of their network, from and to
-// these addresses of theirs alone.
+// StatedRate is what the path between two hosts should carry by the description of their network,
+// from and to these addresses of theirs alone.
 type StatedRate struct {
 	Rate  unit.BitRate
 	Addrs []netip.Addr

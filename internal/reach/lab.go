@@ -139,8 +139,8 @@ func (d Dialler) labStatus(ctx context.Context, name string) (lab.Status, error)
 	return c.Status(ctx)
 }
 
-// promised is the rate that a lab's description has for the flow from one host to another: between the addresses
-// that the lab gave them for data, the sender's first. False: there is no such flow.
+// promised is the rate that a lab's description has for the flow from one host to another: between
+// the addresses that the lab gave them for data, the sender's first. False: there is no such flow.
 func promised(s lab.Status, from, to string) (model.StatedRate, bool) {
 	if !slices.Contains(s.Flow.From, from) || s.Flow.To != to {
 		return model.StatedRate{}, false

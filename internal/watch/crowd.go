@@ -10,9 +10,10 @@ import (
 	"linerate/internal/unit"
 )
 
-// Alike is the newest part of a window, of at least so long, whose samples all tell every connection, or
-// all tell some of them with sums of all (then some is true), counted since the same time: others cannot be
-// compared. If no part is that long, it is the newest.
+// Alike is the newest part of a window that covers at least a time and whose samples are of one
+// kind: all list every connection, or all list some and have sums counted since the same time (then
+// some is true). Samples of two kinds cannot be compared. If no part is long enough, it is the
+// newest one.
 func Alike(samples []model.Sample, least time.Duration) (part []model.Sample, some bool) {
 	end := len(samples)
 	for i := len(samples) - 1; i >= 0; i-- {
@@ -30,7 +31,7 @@ func Alike(samples []model.Sample, least time.Duration) (part []model.Sample, so
 	return part, some
 }
 
-// alike tells whether two samples tell the same of connections.
+// alike reports whether two samples are of one kind.
 func alike(a, b model.Sample) bool {
 	if a.Totals == nil || b.Totals == nil {
 		return a.Totals == nil && b.Totals == nil
@@ -77,20 +78,21 @@ func Sums(samples []model.Sample, serves func(netip.Addr) bool) (out []Sum) {
 	return out
 }
 
-// accounts is which share of what all of a host's connections moved those have to have moved that are told, so
-// that the others are idle.
+// accounts is the share of all moved bytes that the listed connections must have moved, so that the
+// others count as idle.
 const accounts = 0.99
 
-// Account is what samples that tell some of a host's connections say of all of them.
+// Account is what samples that list some of a host's connections show of all of them.
 type Account struct {
-	// Samples are the newest part of the window in which the connections that are told account for what all
-	// moved, with those of them that moved data or have some to send. nil: there is none of the length asked for.
+	// Samples are the newest part of the window in which the listed connections moved what all
+	// moved. They have only the connections that moved data or have some to send. nil: no such part
+	// is long enough.
 	Samples []model.Sample
-	// Lately tells that they accounted for it in one of the two newest intervals.
+	// Lately: they moved what all moved in one of the two newest intervals.
 	Lately bool
 }
 
-// AccountOf compares what the connections that samples tell moved with the sums of all, to the peers that a
+// AccountOf compares what the listed connections moved with the sums of all, of the peers that a
 // function selects. The samples have to be of one kind (see Alike).
 func AccountOf(samples []model.Sample, serves func(netip.Addr) bool, least time.Duration) (out Account) {
 	told, all, from := int64(0), int64(0), -1
@@ -108,7 +110,8 @@ func AccountOf(samples []model.Sample, serves func(netip.Addr) bool, least time.
 	return out
 }
 
-// grew is how many bytes went both ways between two samples, over connections that both tell and over all.
+// grew is how many bytes went in both directions between two samples: over connections that both
+// list, and over all.
 func grew(a, b model.Sample, serves func(netip.Addr) bool) (told, all int64) {
 	for _, t := range b.Totals {
 		if !serves(t.Remote) {
@@ -132,8 +135,9 @@ func grew(a, b model.Sample, serves func(netip.Addr) bool) (told, all int64) {
 	return told, all
 }
 
-// active are samples with those connections alone that moved data or have some to send: which of the idle ones
-// are told changes from sample to sample, and is no beginning nor end of them.
+// active leaves in samples only the connections that moved data or have some to send. Which idle
+// ones are listed changes from sample to sample, and would look like connections that begin and
+// end.
 func active(samples []model.Sample) []model.Sample {
 	first, moved := map[connKey]model.Conn{}, map[connKey]bool{}
 	for _, s := range samples {

@@ -24,14 +24,14 @@ import (
 // MaxStreams bounds the data streams of a copy between hosts.
 const MaxStreams = wire.MaxStreams
 
-// Far is what concerns copies between hosts alone.
+// Far are the options of a copy between hosts; a copy within one host has none of them.
 type Far struct {
-	Streams    int           // of data; 0: as many as bring something
+	Streams    int           // connections for data; 0: more are added while that raises the rate
 	Plain      bool          // no encryption
 	ThroughSSH bool          // data by the agents' channel
 	Via        string        // data address of the other host
 	Port       uint16        // to listen on; 0: any
-	Mem        time.Duration // no files: memory to memory for so long
+	Mem        time.Duration // copy memory to memory for this long instead of files; 0: files
 	// Congestion is the congestion control that the connections of the sending end get; "": the
 	// host's own.
 	Congestion string
@@ -67,7 +67,8 @@ type FarEnd struct {
 	Placement *mover.Near `json:"placement,omitempty"`
 }
 
-// IsFar tells whether an argument, or a run from memory to memory, takes other hosts.
+// IsFar reports whether the copy involves other hosts: an argument names one, or it is from memory
+// to memory.
 func (o Options) IsFar() bool {
 	_, _, far := remote(o.Target)
 	return far || o.Far.Mem > 0 || slices.ContainsFunc(o.Sources, func(s string) bool { _, _, is := remote(s); return is })
@@ -142,8 +143,8 @@ func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
 	return n, path, nil
 }
 
-// copyFar copies, plans or compares between hosts. What was done comes with the error, where
-// there is one.
+// copyFar copies, plans or compares between hosts. With an error it also returns what was done
+// before.
 func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress, do mover.Deed) (*Result, error) {
 	out := &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
 	b := &between{env: e, p: p, o: o, do: do, report: out.losing(), out: out, began: e.Now()}
@@ -212,8 +213,9 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 	return from, to, err
 }
 
-// ahead tells that the source's mover is started while the target's host is logged in to: what it
-// says is known then before the target's mover is started, which saves a round trip.
+// ahead reports whether the source's mover starts while the login to the target's host is under
+// way. What that mover says first is then known before the target's mover starts, which saves a
+// round trip.
 func (b *between) ahead() bool { return b.from.here() && !b.to.here() && b.o.Far.Mem == 0 }
 
 // reach starts an agent at either end, both at once, and one where both are the same host.
@@ -244,8 +246,8 @@ func (b *between) reach(ctx context.Context, from mover.Task) error {
 	return err
 }
 
-// roles are who dials and who listens, as it is tried first: the other host listens, as servers
-// do; where both are other hosts, the target.
+// roles are who dials and who listens at the first attempt. The other host listens, as servers do;
+// if both ends are on other hosts, the target listens.
 func (b *between) roles() (dialler, listener *side) {
 	if b.to.here() && !b.from.here() {
 		return b.to, b.from
@@ -253,12 +255,12 @@ func (b *between) roles() (dialler, listener *side) {
 	return b.from, b.to
 }
 
-// hear has what a mover says taken until the end.
+// hear takes the events of a side's mover until the copy ends.
 func (b *between) hear(ctx context.Context, s *side, m end) {
 	s.deaf = s.hear(ctx, m, b)
 }
 
-// hear has what its mover says passed on until what is returned is called.
+// hear passes on the events of the side's mover until stop is called.
 func (s *side) hear(ctx context.Context, m end, h hearer) (stop func()) {
 	s.m, s.ev, s.work = m, make(chan mover.Event, 16), make(chan mover.Work, 1)
 	pump, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -266,7 +268,7 @@ func (s *side) hear(ctx context.Context, m end, h hearer) (stop func()) {
 	return cancel
 }
 
-// hearer is told what movers say meanwhile.
+// hearer gets what movers report while they work.
 type hearer interface {
 	lost(s *side, l mover.Loss)
 	step(s *side, x mover.Step)
@@ -288,8 +290,8 @@ func stepOf(x mover.Step) Step {
 	return Step{Do: clean(x.Do), Kind: x.Kind.String(), Path: shown(string(x.Path)), Size: x.Size, Why: clean(x.Why)}
 }
 
-// pumping is one mover of a side, with the channels for what it says: a side that is tried again
-// has others by then.
+// pumping is one mover of a side and the channels for its events. It keeps its own channels,
+// because a side that is tried again gets a new mover with new channels.
 type pumping struct {
 	side *side
 	m    end
@@ -297,8 +299,8 @@ type pumping struct {
 	work chan mover.Work
 }
 
-// run reads the mover's events: losses go into the report, steps are passed on, and of its
-// progress the newest is kept.
+// run reads the mover's events: it puts losses into the report, passes steps on, and keeps the
+// newest progress only.
 func (s pumping) run(ctx context.Context, b hearer) {
 	for {
 		events, err := s.m.Events(ctx)
@@ -335,7 +337,7 @@ func (s pumping) run(ctx context.Context, b hearer) {
 	}
 }
 
-// clean is what of another host's text may go to a terminal.
+// clean removes from another host's text what must not reach a terminal.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -345,7 +347,7 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(s, " "))
 }
 
-// failed is a mover's end without its result, as an error.
+// failed is the error of a mover that ended without a result.
 func (s *side) failed(e mover.Event) error {
 	err := fmt.Errorf("%s: %s", s.as, clean(e.Text))
 	if e.Usage {
@@ -370,7 +372,7 @@ func (s *side) await(ctx context.Context, k mover.Kind) (mover.Event, error) {
 	}
 }
 
-// seen is the last that the end told of its work.
+// seen is the newest progress that the end reported.
 func (s *side) seen() mover.Work {
 	select {
 	case s.last = <-s.work:
@@ -379,7 +381,7 @@ func (s *side) seen() mover.Work {
 	return s.last
 }
 
-// usage is Ctrl-C before anything was copied.
+// usage is the error of a copy that ended before it began: Ctrl-C, or the error given.
 func (b *between) usage(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return failure.Of(failure.Interrupted, "interrupted; nothing was copied")

@@ -22,24 +22,26 @@ import (
 	"linerate/internal/move/share"
 )
 
-// Spread is what concerns copies to several targets alone.
+// Spread are the options of a copy to several targets; a copy to one target has none of them.
 type Spread struct {
-	// Targets get each a part of the sources: every file comes to lie at one of them.
+	// Targets share the sources: each file goes to one of them.
 	Targets []string
-	// Guessed: nobody has said which paths are targets, so that they have to be empty, or those
-	// of the copy that was begun last.
+	// Guessed: the user did not say which paths are targets. So these have to be empty, or to be
+	// the targets of the copy that was begun last.
 	Guessed bool
 }
 
 // Spreading is how a copy to several targets went.
 type Spreading struct {
-	// Rounds is how often the sources were gone through: once more after a target has failed.
+	// Rounds is how many times the sources were read: once, and again after each round in which a
+	// target failed.
 	Rounds  int          `json:"rounds"`
 	Sources []SpreadEnd  `json:"sources"`
 	Targets []SpreadEnd  `json:"targets"`
 	Pairs   []SpreadPair `json:"pairs"`
-	// FailedBytes is what targets had got that failed. Moved leaves it out: which part of it arrived
-	// wholly is not known, and the rest went to others, and is counted there.
+	// FailedBytes is what targets had received before they failed. Moved does not count it: how
+	// much of it is complete is not known, and the files went to other targets, where they are
+	// counted.
 	FailedBytes int64 `json:"failed_bytes"`
 }
 
@@ -49,8 +51,8 @@ type SpreadEnd struct {
 	// State is "done" or "failed".
 	State string `json:"state"`
 	Error string `json:"error,omitempty"`
-	// Files and Bytes are what it told last that it has written, or of a source sent; a source
-	// does not count files.
+	// Files and Bytes are what a target has written, or a source has sent, by its newest report; a
+	// source does not count files.
 	Files  int64   `json:"files"`
 	Bytes  int64   `json:"bytes"`
 	CPUSec float64 `json:"cpu_s"`
@@ -75,15 +77,15 @@ type spreadEnd struct {
 	source bool
 	paths  []string // as they were typed
 	task   mover.Task
-	closed bool  // a target that failed: it is asked what it has
-	out    bool  // it takes no part any more
+	closed bool  // a target that failed: it gets no more files, but is asked what it has
+	out    bool  // it is left out of the copy from now on
 	why    error // why it failed first
 
 	stop   func() // of this round
 	over   bool   // of this round: it has ended
 	failed bool   // of this round
-	// doomed, of a target in this round, is that it has listed what the sources do not have;
-	// answered: it was told what becomes of that.
+	// doomed: in this round the target has listed what the sources do not have; answered: it was
+	// told whether to delete that.
 	doomed   *mover.Event
 	answered bool
 	sum      SpreadEnd
@@ -103,7 +105,7 @@ type spreading struct {
 	bytes  map[[2]int]int64  // of rounds that are over
 	had    map[[2]int]string // congestion controls, of the last round
 	agents map[host.Name]*host.Client
-	spare  []*host.Client // of hosts that were logged in to again
+	spare  []*host.Client // agents of a second login to a host
 	before int64          // bytes of earlier rounds
 	took   time.Duration  // in moving
 	total  move.Summary
@@ -111,7 +113,7 @@ type spreading struct {
 
 	deleting deleting
 	mu       sync.Mutex
-	found    found // what could not be kept, of all rounds: a later one finds it again
+	found    found // what could not be kept, over all rounds; a later round finds the same again
 	// Files that failed in this round: a further one tries them again.
 	failed lines[mover.Loss]
 }
@@ -124,8 +126,8 @@ func (s *spreading) targets() []*spreadEnd {
 	return slices.DeleteFunc(slices.Clone(s.ends), func(e *spreadEnd) bool { return e.source || e.out })
 }
 
-// copySpread copies to several targets, or plans that, or compares. What was done comes with the
-// error, where there is one.
+// copySpread copies to several targets, or plans that, or compares. With an error it also returns
+// what was done before.
 func copySpread(ctx context.Context, e app.Env, o Options, p app.Progress, do mover.Deed) (*Result, error) {
 	out := &Result{V: resultVersion, Sources: o.Sources, Warnings: []string{}, Spread: &Spreading{}}
 	s := &spreading{env: e, p: p, o: o, do: do, report: out.losing(), out: out, agents: map[host.Name]*host.Client{}, bytes: map[[2]int]int64{}, had: map[[2]int]string{}}
@@ -206,8 +208,8 @@ func (s *spreading) read() error {
 	return s.through(pairs)
 }
 
-// comesTo refuses two sources that come to lie at one name: which of them counts would depend
-// on which comes first.
+// comesTo refuses two sources that would be copied to the same name: the result would depend on
+// which of them is copied first.
 func comesTo(as map[string]string, arg, path string, n int) error {
 	name := filepath.Base(path)
 	if strings.HasSuffix(path, "/") {

@@ -34,7 +34,7 @@ type spreadPair struct {
 	err            string
 }
 
-// of is the number by which an end names the pair.
+// of is the number by which an end names the pair: that of the other end.
 func (p *spreadPair) of(e *spreadEnd) int {
 	if e == p.from {
 		return p.j
@@ -93,7 +93,8 @@ func (s *spreading) round(ctx context.Context) (more bool, err error) {
 	return s.judge()
 }
 
-// unlike is why a plan or a check does not tell all: one end has failed.
+// unlike is the error of a plan or a check that is not complete, because an end failed; nil: it is
+// complete.
 func (s *spreading) unlike() error {
 	errs := s.whys()
 	for _, p := range s.pairs {
@@ -104,7 +105,7 @@ func (s *spreading) unlike() error {
 	return errors.Join(errs...)
 }
 
-// usage is Ctrl-C before anything was copied.
+// usage is the error of a copy that ended before it began: Ctrl-C, or the error given.
 func (s *spreading) usage(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return failure.Of(failure.Interrupted, "interrupted; nothing was copied")
@@ -112,7 +113,7 @@ func (s *spreading) usage(ctx context.Context, err error) error {
 	return err
 }
 
-// tasks draws the runs of all pairs, and tells each end of them.
+// tasks makes the task of each end for this round, with the pairs that it belongs to.
 func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 	s.pairs = nil
 	each := int64(s.o.Limit) / int64(len(sources))
@@ -128,7 +129,8 @@ func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 			e.task.Congestion = wire.Congestion(s.o.Far.Congestion)
 		} else {
 			e.task.Setuid, e.task.Empty = s.o.Setuid, empty && s.do != mover.Comparing
-			// In a further round an end has failed: what it had is not known, and nothing is deleted.
+			// A further round follows the failure of an end. What that end had is not known then,
+			// so nothing is deleted.
 			e.task.Delete, e.task.MaxDelete = s.o.Delete && s.out.Spread.Rounds == 0, s.o.MaxDelete
 		}
 	}
@@ -147,7 +149,7 @@ func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 	return s.through(s.pairs)
 }
 
-// start has all movers open their files. One that cannot is out.
+// start has all movers open their files. An end whose mover cannot is left out of the copy.
 func (s *spreading) start(ctx context.Context, sources, targets []*spreadEnd) error {
 	all := append(slices.Clone(sources), targets...)
 	err := s.all(all, func(e *spreadEnd) error { return s.begin(ctx, e) })
@@ -177,7 +179,7 @@ func (s *spreading) start(ctx context.Context, sources, targets []*spreadEnd) er
 	return err
 }
 
-// all has something done with all ends at once. One with which it fails is out.
+// all does something with all ends at once. An end for which it fails is left out of the copy.
 func (s *spreading) all(ends []*spreadEnd, do func(*spreadEnd) error) error {
 	var g errgroup.Group
 	for _, e := range ends {
@@ -211,7 +213,8 @@ func (s *spreading) begin(ctx context.Context, e *spreadEnd) error {
 	return nil
 }
 
-// open has an end open its files; whole are the directories that all sources have as a whole.
+// open has an end open its files. whole are the directories that one of the sources copies as a
+// whole.
 func (s *spreading) open(ctx context.Context, e *spreadEnd, whole []move.Raw) error {
 	c := mover.Command{Order: mover.Open}
 	if !e.source {
@@ -232,7 +235,7 @@ func (s *spreading) open(ctx context.Context, e *spreadEnd, whole []move.Raw) er
 // redialTime bounds the second login to a host whose agent has gone.
 const redialTime = 20 * time.Second
 
-// again starts a mover at a host whose agent may have gone meanwhile.
+// again logs in once more to a host whose agent may have ended, and starts a mover there.
 func (s *spreading) again(ctx context.Context, e *spreadEnd) (*host.Mover, error) {
 	ctx, cancel := context.WithTimeout(ctx, redialTime)
 	defer cancel()
@@ -282,7 +285,7 @@ type endEvent struct {
 	mover.Event
 }
 
-// move has all pairs meet, and waits until every end is done or has failed.
+// move connects the ends of all pairs, and waits until every end is done or has failed.
 func (s *spreading) move(ctx context.Context) error {
 	stop := s.follow(ctx)
 	events := make(chan endEvent)
@@ -346,7 +349,7 @@ func (s *spreading) move(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// order tells an end what to do. One that does not hear has failed, which its events tell.
+// order tells an end what to do. An end that cannot be told has failed, and its events say so.
 func (s *spreading) order(ctx context.Context, e *spreadEnd, c mover.Command) {
 	if e.m == nil || e.over {
 		return
@@ -356,7 +359,7 @@ func (s *spreading) order(ctx context.Context, e *spreadEnd, c mover.Command) {
 	_ = e.m.Tell(ctx, c)
 }
 
-// hears deals with what an end says, and tells whether it was its last word.
+// hears handles an event of an end, and reports whether it is the last one of that end.
 func (s *spreading) hears(ctx context.Context, e endEvent) (last bool) {
 	switch e.Kind {
 	case mover.Over:
@@ -394,7 +397,7 @@ func (s *spreading) hears(ctx context.Context, e endEvent) (last bool) {
 	return false
 }
 
-// turn has a pair meet the other way round. Through ssh there is one way.
+// turn connects a pair the other way round: who listened dials. Through ssh there is only one way.
 func (s *spreading) turn(ctx context.Context, p *spreadPair, why string) {
 	if p.turned || p.through {
 		s.order(ctx, p.dials, mover.Command{Order: mover.Drop, Pair: p.of(p.dials)})
@@ -406,7 +409,7 @@ func (s *spreading) turn(ctx context.Context, p *spreadPair, why string) {
 	s.order(ctx, p.listens, mover.Command{Order: mover.Listen, Pair: p.of(p.listens), At: netip.AddrPortFrom(p.addr(p.listens), 0), Peer: p.dials.pin})
 }
 
-// giveUp ends a pair of which one end has told that it is over.
+// giveUp ends a pair after one of its ends has said that its connections are over.
 func (s *spreading) giveUp(ctx context.Context, p *spreadPair, told *spreadEnd, why string) {
 	if p.err == "" {
 		p.err = why
@@ -418,8 +421,9 @@ func (s *spreading) giveUp(ctx context.Context, p *spreadPair, told *spreadEnd, 
 	}
 }
 
-// judge takes the round for what it came to: sources that failed are out; targets that failed,
-// or that a source lost, get nothing more. more: another round is due, and possible.
+// judge draws the consequences of a round. A source that failed is left out. A target that failed,
+// or whose connection to a source was lost, gets no more files. more: what it lacks needs another
+// round.
 func (s *spreading) judge() (more bool, err error) {
 	for _, e := range s.sources() {
 		if e.failed {
@@ -460,7 +464,7 @@ func (s *spreading) judge() (more bool, err error) {
 	return true, nil
 }
 
-// whys are the failures of ends until now.
+// whys are the reasons of the ends that have failed so far.
 func (s *spreading) whys() (errs []error) {
 	for _, e := range s.ends {
 		if e.why != nil {
@@ -470,7 +474,8 @@ func (s *spreading) whys() (errs []error) {
 	return errs
 }
 
-// some is an error where no source, or no target that takes anything, is left.
+// some is the error that no source is left, or no target that still takes files; nil: there are
+// both.
 func (s *spreading) some() error {
 	open := 0
 	for _, e := range s.targets() {

@@ -29,8 +29,8 @@ type watched struct {
 	enter []string
 }
 
-// target finds out whose connections to watch: those to the server of a mount or disk,
-// to the address that was named, or those of a process.
+// target finds out which connections to watch: those to the server of a mount or disk,
+// those to the address that was named, or those of a process.
 func (o WatchOptions) target(ctx context.Context, e app.Env) (watched, error) {
 	switch {
 	case o.PID != 0:
@@ -84,7 +84,8 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 	return t, anyPort(ctx, kernel.Live{}, &t, info)
 }
 
-// insteadOf adds what to name for a path that is not watched by its mount.
+// insteadOf adds to the error what to name instead of a path that is not on a mount that can be
+// watched.
 func insteadOf(err error) error {
 	switch {
 	case errors.Is(err, facts.ErrLocal):
@@ -95,8 +96,8 @@ func insteadOf(err error) error {
 	return err
 }
 
-// readOf is how to read what was named: a file, a disk, or the largest file below
-// a directory.
+// readOf is what to read of what was named: the file, the disk, or the largest file below
+// the directory.
 func readOf(name string) (*load.ReadSpec, error) {
 	p, err := filepath.EvalSymlinks(name)
 	if err == nil {
@@ -164,15 +165,15 @@ func addStorage(t *loop.Target, i facts.MountInfo) {
 	}
 }
 
-// anyPort lets every port count where the mount does not tell its own (SMB)
-// and the usual one has no connection.
+// anyPort lets connections to every port count, if the mount does not tell its port (SMB)
+// and there is no connection to the usual one.
 func anyPort(ctx context.Context, src kernel.Source, t *loop.Target, i facts.MountInfo) error {
 	if !i.PortAssumed {
 		return nil
 	}
 	conns, err := src.TCPConns(ctx, kernel.TCPFilter{Addrs: t.Peers})
 	if errors.Is(err, errors.ErrUnsupported) || len(conns) == 0 {
-		return nil // the agent says it
+		return nil // the agent reports the error
 	}
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", t, err)
@@ -204,8 +205,8 @@ func smbShare(info facts.MountInfo) string {
 	return ""
 }
 
-// processTarget finds what a process moves its data through: its TCP
-// connections, and the servers of the storage that its open files lie on.
+// processTarget finds the connections through which a process moves its data: its own TCP
+// connections, and those to the servers of the storage of its open files.
 func processTarget(ctx context.Context, e app.Env, pid int) (watched, error) {
 	p, err := facts.ProcessOf(ctx, kernel.Live{}, pid)
 	if errors.Is(err, facts.ErrKernelThread) {
@@ -225,7 +226,7 @@ func processTarget(ctx context.Context, e app.Env, pid int) (watched, error) {
 	return w, err
 }
 
-// ofProcess is the target that a process and its storage make.
+// ofProcess is the target of a process and its storage.
 func ofProcess(p facts.Process) loop.Target {
 	t := loop.Target{Name: p.String(), PID: p.PID}
 	var on, other []string
@@ -242,7 +243,7 @@ func ofProcess(p facts.Process) loop.Target {
 		addStorage(&t, s)
 		t.Mount, t.Share, t.Disk = nfsMount(s), smbShare(s), s.Device
 	}
-	if len(on) != 1 || p.OtherMounts { // statistics are kept for one, by our name of it
+	if len(on) != 1 || p.OtherMounts { // statistics are read for one mount, by its path as we see it
 		t.Mount, t.Share, t.Disk = "", "", ""
 	}
 	if len(on) > 0 {
@@ -304,8 +305,8 @@ func NetMain(args []string) error {
 	return kernel.Replace(args[2:], os.Environ())
 }
 
-// dialWatched starts an agent on this host, in the network namespace of what
-// is watched.
+// dialWatched starts an agent on this host, in the network namespace of the connections that
+// are watched.
 func dialWatched(ctx context.Context, e app.Env, p app.Progress, w watched) (*host.Client, error) {
 	return host.Dial(ctx, host.Endpoint{Name: reach.Here, Argv: w.enter, Self: e.Self}, host.Options{Log: p.Detail, Now: e.Now})
 }

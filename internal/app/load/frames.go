@@ -17,10 +17,10 @@ import (
 
 // FramesOptions describes a load of video.
 type FramesOptions struct {
-	FramesSpec              // of the least number of streams; its Run is drawn
-	Most       int          // streams: with more than the Spec's, the most that are sustained are found
+	FramesSpec              // with the least number of streams; its Run is filled in here
+	Most       int          // streams; if more than the Spec's, the largest number that is sustained is searched
 	Line       unit.BitRate // what the link carries; 0: not stated
-	On         []HostName   // that record or play; none: this process does
+	On         []HostName   // hosts that record or play; none: this process does
 }
 
 // FramesResult is the result of a load of video.
@@ -29,7 +29,7 @@ type FramesResult struct {
 	Frames    FramesFigures   `json:"frames"`
 	PerSecond []frames.Second `json:"per_second"`
 	Hosts     []Host          `json:"hosts"`
-	// Together is of several hosts that began at one instant.
+	// Together: several hosts began at one instant.
 	Together *Together `json:"together,omitempty"`
 	kept
 }
@@ -76,7 +76,7 @@ type FramesTry struct {
 	Verdict FramesVerdict `json:"verdict"`
 }
 
-// Frames records or plays video. If it is cut short, the figures so far are returned with
+// Frames records or plays video. If it ends early, it returns the figures so far with
 // the error.
 func Frames(ctx context.Context, e app.Env, o FramesOptions, p app.Progress) (*Made, error) {
 	c, out, err := video(ctx, e, o, p, here(e, p))
@@ -94,10 +94,10 @@ type FramesTable struct {
 	kept
 }
 
-// FramesInTurn records or plays video in each of several ways, one after the other. If it is
-// cut short, the rows that have runs are returned with the error.
+// FramesInTurn records or plays video in each of several ways, one after the other. If it
+// ends early, it returns the rows that have runs with the error.
 func FramesInTurn(ctx context.Context, e app.Env, list []FramesOptions, p app.Progress) (*Made, error) {
-	s := here(e, p) // looks at the machine's load before the first row: later it is our own
+	s := here(e, p) // reads the machine's load before the first row: later it would be our own
 	all := &FramesTable{Runs: []FramesResult{}}
 	var last *framesRun // its hosts are those of all
 	defer func() {
@@ -136,7 +136,7 @@ func FramesInTurn(ctx context.Context, e app.Env, list []FramesOptions, p app.Pr
 	return last.made(ctx, "frames", all, line, nil), err
 }
 
-// video makes one load of video; with figures the run is the caller's to close.
+// video makes one load of video. If it returns figures, the caller closes the run.
 func video(ctx context.Context, e app.Env, o FramesOptions, p app.Progress, s *session) (*framesRun, *FramesResult, error) {
 	var err error
 	if o.Run, err = block.RunNumber(); err != nil {
@@ -179,8 +179,8 @@ type framesRun struct {
 	*session
 	hosts *hosts // nil: this process makes them
 	line  unit.BitRate
-	// shown is the run with the number of streams that was asked for; in a search the one
-	// with the most streams that were sustained, or else with the fewest that were not.
+	// shown is the run with the number of streams that was asked for. In a search it is the run
+	// with the most streams that were sustained; if none were, the run with the fewest.
 	shown     *frames.Summary
 	spec      FramesSpec
 	took      frames.Result
@@ -189,8 +189,8 @@ type framesRun struct {
 	together  *Together
 }
 
-// once makes one run, through the page cache where it cannot be passed by. What
-// the line cannot carry is not tried.
+// once makes one run, through the page cache if that cannot be bypassed. It does not
+// try more than the line can carry.
 func (c *framesRun) once(ctx context.Context, s FramesSpec) (FramesVerdict, error) {
 	var r frames.Result
 	var err error
@@ -215,7 +215,7 @@ func (c *framesRun) once(ctx context.Context, s FramesSpec) (FramesVerdict, erro
 	return sum.Verdict, err
 }
 
-// run makes a run here, or on every host at once: the streams of all are one result.
+// run makes a run here, or on every host at once; the streams of all hosts give one result.
 func (c *framesRun) run(ctx context.Context, s FramesSpec) (all frames.Result, err error) {
 	if c.hosts == nil {
 		var notDirect bool

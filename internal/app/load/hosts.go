@@ -55,14 +55,14 @@ func parseHost(a string) (HostName, error) {
 	return n, nil
 }
 
-// hosts make a load that begins on all of them at one instant.
+// hosts are those of a load that begins on all of them at one instant.
 type hosts struct {
 	session
 	short []string // names without user and lab
 	loads []party
 }
 
-// party is a host's load by the name that its user gave the host.
+// party is a host's load under the name that the user gave the host.
 type party struct {
 	*host.Worker
 	name string
@@ -71,7 +71,7 @@ type party struct {
 // Name implements measure.Party.
 func (p party) Name() string { return p.name }
 
-// reachHosts reaches all of them. They are to be closed, also after an error.
+// reachHosts reaches all hosts. The caller closes them, also after an error.
 func reachHosts(ctx context.Context, e app.Env, p app.Progress, names []HostName) (*hosts, error) {
 	h := &hosts{session: session{env: e, p: p}}
 	var err error
@@ -104,8 +104,8 @@ func (h *hosts) begin(ctx context.Context, t worker.Task) error {
 // hostMark stands for a host's name in a path, so that each has a file of its own.
 const hostMark = "%h"
 
-// own is the task of one host. Each draws other blocks: hosts that asked for the
-// same ones at the same time would measure the server's cache.
+// own is the task of one host. Each host draws different blocks: hosts that asked for the
+// same blocks at the same time would measure the server's cache.
 func (h *hosts) own(t worker.Task, i int) worker.Task {
 	if t.Block == nil {
 		return t
@@ -117,7 +117,7 @@ func (h *hosts) own(t worker.Task, i int) worker.Task {
 	return t
 }
 
-// end ends the loads, whatever they do.
+// end ends the loads, in whatever state they are.
 func (h *hosts) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), partialTime)
 	defer cancel()
@@ -129,8 +129,8 @@ func (h *hosts) end(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// phase brings the loads to the barrier and waits for what they did. Ctrl-C ends
-// them with what they have.
+// phase brings the loads to the barrier and waits for their results. Ctrl-C ends
+// them with the results so far.
 func (h *hosts) phase(ctx context.Context, work string, ready, takes time.Duration) (measure.Start, []worker.Result, error) {
 	var parties []measure.Party
 	for _, l := range h.loads {
@@ -154,7 +154,7 @@ func (h *hosts) finished(ctx context.Context) ([]worker.Result, error) {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
 		for _, l := range h.loads {
-			_ = l.Interrupt(wait) // one that does not hear it is given up below
+			_ = l.Interrupt(wait) // a load that this does not reach is given up below
 		}
 		time.AfterFunc(partialTime, cancel)
 	})()
@@ -175,7 +175,7 @@ func (h *hosts) finished(ctx context.Context) ([]worker.Result, error) {
 func (h *hosts) seen(ctx context.Context, _ time.Duration) (all worker.Work) {
 	var by []string
 	for _, l := range h.loads {
-		if w, err := l.Seen(ctx); err == nil { // the line is for people only; the end tells what is wrong
+		if w, err := l.Seen(ctx); err == nil { // this is only a progress line; the result has the error
 			all.Requests, all.Bytes, all.Longest = all.Requests+w.Requests, all.Bytes+w.Bytes, max(all.Longest, w.Longest)
 			by = append(by, w.HeldBy)
 		}
@@ -184,7 +184,7 @@ func (h *hosts) seen(ctx context.Context, _ time.Duration) (all worker.Work) {
 	return all
 }
 
-// heldAt is what holds most of the hosts; empty: it is not seen of all.
+// heldAt is what holds most of the hosts back; empty: it is not known of all.
 func heldAt(by []string) string {
 	most, times := "", map[string]int{}
 	for _, b := range by {
@@ -205,7 +205,7 @@ func heldAt(by []string) string {
 	return text
 }
 
-// Host is one that took part.
+// Host is one host of a load.
 type Host struct {
 	Name string `json:"name"`
 	*HostFigures
@@ -246,7 +246,7 @@ func (t *Together) add(f *HostFigures) {
 	t.SumOfHosts += f.BytesPerS
 }
 
-// onBlocks is what several hosts did to blocks in one phase: together, and each.
+// onBlocks is what several hosts did to blocks in one phase: all together, and each.
 type onBlocks struct {
 	all         storage.Measured
 	hosts       []Host
@@ -284,7 +284,7 @@ func (h *hosts) blocks(ctx context.Context, name string, ready, takes time.Durat
 		bufferedToo(w, m.Witness, i == 0)
 		o.all.Flush = max(o.all.Flush, m.Flush)
 		if mem := m.Witness.Memory; mem != nil && (w.Memory == nil || mem.Peak > w.Memory.Peak) {
-			w.Memory = mem // each host's, and the most that one has taken
+			w.Memory = mem // of each host; and the most that one of them used
 		}
 		began, clock := start.Began[h.names[i]], start.Clocks[h.names[i]]
 		f := &HostFigures{sum.IOPS, sum.BytesPerS, sum.Latency, sum.Service, sum.FromCache, sum.Failed, sum.GeneratorLimited,
@@ -295,8 +295,8 @@ func (h *hosts) blocks(ctx context.Context, name string, ready, takes time.Durat
 	return o, nil
 }
 
-// bufferedToo adds what a host's writes left in its memory; on one whose share is not known
-// the sum is not either.
+// bufferedToo adds what a host's writes left in its memory. If that is not known of one host, the
+// sum is not known either.
 func bufferedToo(sum *block.Witness, of block.Witness, first bool) {
 	sum.Buffered = sum.Buffered || of.Buffered
 	switch {
@@ -315,8 +315,8 @@ func bufferedToo(sum *block.Witness, of block.Witness, first bool) {
 	}
 }
 
-// figures are those of all hosts; the evidence names the hosts whose part was their own
-// program's, or cache's.
+// figures are the figures of all hosts. The evidence names the hosts that were held back by their
+// own program, or that read from their own cache.
 func (o onBlocks) figures(name string) (BlockResult, error) {
 	out, err := figures(name, o.all)
 	out.Hosts, out.Together, out.Load.Interrupted, out.ofHosts = o.hosts, o.together, o.interrupted, o.seconds

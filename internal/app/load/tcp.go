@@ -26,21 +26,21 @@ const (
 	maxTCPPairs   = 16
 )
 
-// TCPOptions is what is wanted of a load of TCP.
+// TCPOptions are the options of a load of TCP.
 type TCPOptions struct {
 	TCPHosts
 	Via string // data address of the one receiver; empty finds it
-	// Workload is what one direction does; its ends are found, and its Duration is with
+	// Workload is what one direction does. Its ends are filled in here, and its Duration includes
 	// the warm-up.
 	model.Workload
 	CPUs          [2]CPUs // of senders and receivers
 	Reverse, Both bool
-	// Search the size of writes that moves most; else it is the workload's.
+	// Search finds the size of writes that moves most; without it the workload states the size.
 	Search bool
 }
 
-// CPUs are where threads may run: those of the list, without one any, and with Near
-// those near the card towards the other end, where it has some.
+// CPUs are where threads may run: on those of the list; without a list on any; with Near on
+// those near the card towards the other end, if that card has some.
 type CPUs struct {
 	Near bool
 	List []int
@@ -58,11 +58,11 @@ type TCPPair struct {
 	Names [2]HostName
 }
 
-// Itself tells whether a host sends to itself.
+// Itself reports whether a host sends to itself.
 func (p TCPPair) Itself() bool { return p.Names[0] == p.Names[1] }
 
-// ParseTCPHosts reads senders and receivers, separated by commas: a host on one side
-// goes with each on the other, as many on both sides go one with one.
+// ParseTCPHosts reads senders and receivers, separated by commas. A single host on one side is
+// paired with each on the other; equal numbers are paired in their order.
 func ParseTCPHosts(from, to string) (TCPHosts, error) {
 	out := TCPHosts{As: [2]string{from, to}}
 	senders, receivers := strings.Split(from, ","), strings.Split(to, ",")
@@ -92,7 +92,7 @@ func ParseTCPHosts(from, to string) (TCPHosts, error) {
 	return out, nil
 }
 
-// TCP moves bytes between the pairs. A run that was cut short has no figures.
+// TCP moves bytes between the pairs. A run that ended early has no figures.
 func TCP(ctx context.Context, e app.Env, o TCPOptions, p app.Progress) (*Made, error) {
 	m := &mover{session: session{env: e, p: p}}
 	if slices.ContainsFunc(o.Pairs, func(x TCPPair) bool { return onThisMachine(x.Names[0]) || onThisMachine(x.Names[1]) }) {
@@ -240,7 +240,7 @@ func (m *mover) place(ctx context.Context, cpus [2]CPUs) error {
 			}
 			a := d.agents[k]
 			if !a.Samples() {
-				continue // neither its cards nor its threads' CPUs are linerate's to see and choose
+				continue // linerate neither sees its cards nor chooses the CPUs of its threads
 			}
 			if seen[a] == nil {
 				f, err := a.Facts(ctx)
@@ -256,7 +256,7 @@ func (m *mover) place(ctx context.Context, cpus [2]CPUs) error {
 }
 
 // nearCard are the CPUs that this host may use near the card towards an address:
-// those of its NUMA node. nil where all are, or where that is not known.
+// those of its NUMA node. nil: all CPUs are near it, or it is not known.
 func nearCard(f *model.Facts, to netip.Addr) []int {
 	route, ok := f.RouteTo(to)
 	if !ok {
@@ -279,7 +279,7 @@ func nearCard(f *model.Facts, to netip.Addr) []int {
 	return nil
 }
 
-// Sizes that are searched, and for how long each is tried after a warm-up.
+// The sizes of writes that a search tries, and for how long it tries each after a warm-up.
 const (
 	leastWrite = 16 * unit.KiB
 	tryTime    = 2 * time.Second
@@ -310,7 +310,7 @@ func (m *mover) searchWrite(ctx context.Context, w model.Workload) (best unit.By
 	return best, tries, nil
 }
 
-// rendezvous is where so many runs wait for each other: it returns once all have come.
+// rendezvous is where a number of runs wait for each other: it lets them go on once all have come.
 func rendezvous(runs int) func(context.Context) error {
 	var came atomic.Int64
 	all := make(chan struct{})
@@ -350,7 +350,7 @@ func (m *mover) move(ctx context.Context, w model.Workload) ([]model.Run, error)
 		wg.Go(func() {
 			runs[i], errs[i] = measure.Run(ctx, w, measure.Ends{Sender: d.agents[0], Receiver: d.agents[1]}, o)
 			if errs[i] != nil {
-				cancel() // a part of the directions is another load than what was asked for
+				cancel() // a load in some of the directions is not the load that was asked for
 			}
 		})
 	}

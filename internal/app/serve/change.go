@@ -21,8 +21,8 @@ import (
 	"linerate/internal/web"
 )
 
-// The bounds on the time in which a change from the page has to be confirmed: there is none that has
-// not to be.
+// Bounds on the time within which a change from the page has to be confirmed. Every such change has
+// to be.
 const (
 	leastWithin = 10 * time.Second
 	mostWithin  = time.Hour
@@ -30,13 +30,13 @@ const (
 
 // Bounds on what is remembered and waited for.
 const (
-	mostShown = 100              // plans that can be applied
-	ended     = 10 * time.Minute // for which it is shown what became of one that nobody confirmed
-	lookTime  = 20 * time.Second // in which a host tells what waits there
+	mostShown = 100              // plans that were shown and can be applied
+	ended     = 10 * time.Minute // how long the page shows the end of a plan that nobody confirmed
+	lookTime  = 20 * time.Second // within which a host has to answer what waits there
 )
 
-// changer does for the page what linerate tune does, on the hosts that are watched. Every change waits
-// to be confirmed, and no plan is applied that was not shown.
+// changer does for the page what linerate tune does, on the hosts that are watched. It applies only
+// plans that the page has shown, and every change has to be confirmed.
 type changer struct {
 	env   app.Env
 	ctx   context.Context // of serve: a change outlives the request that asked for it
@@ -51,15 +51,15 @@ type changer struct {
 	waits map[string]*wait        // by host
 }
 
-// wait is a plan of a host that waits to be confirmed, or did.
+// wait is a plan of a host that waits for its confirmation, or waited until gone.
 type wait struct {
 	web.Pending
-	until time.Time // by our clock, rather early
-	gone  time.Time // since when it waits no more; zero: it does
+	until time.Time // by this machine's clock; early rather than late
+	gone  time.Time // since when it waits no more; zero: it still waits
 }
 
-// newChanger has changes made on hosts; none is this machine. A rate that is not 0 is what their links
-// carry.
+// newChanger is a changer for hosts; without any it is for this machine. rate is what their links
+// carry; 0: not stated.
 func newChanger(ctx context.Context, e app.Env, hosts []string, rate unit.BitRate, p app.Progress) *changer {
 	if len(hosts) == 0 {
 		hosts = []string{reach.Here}
@@ -67,7 +67,7 @@ func newChanger(ctx context.Context, e app.Env, hosts []string, rate unit.BitRat
 	return &changer{env: e, ctx: ctx, tell: p, hosts: hosts, rate: rate, shown: map[string]tune.Request{}, waits: map[string]*wait{}}
 }
 
-// newToken makes a token that nobody guesses.
+// newToken makes a token that nobody can guess.
 func newToken() (string, error) {
 	b := make([]byte, 32)
 	if _, err := rand.Read(b); err != nil {
@@ -88,7 +88,7 @@ func (c *changer) Choices() (web.Choices, error) {
 	return out, err
 }
 
-// name is a host that is watched. What comes from a browser reaches no other.
+// name finds a host among those that are watched: a browser can reach no other.
 func (c *changer) name(host string) (reach.Name, error) {
 	if !slices.Contains(c.hosts, host) {
 		return reach.Name{}, failure.Of(failure.Usage, "%q is none of the hosts that are watched here", host)
@@ -96,8 +96,8 @@ func (c *changer) name(host string) (reach.Name, error) {
 	return reach.HostName(host)
 }
 
-// request is what tune is asked for a subject. Profiles are found by name: a file of this machine is
-// none of the browser's.
+// request is the request to tune for a subject. A profile has to be a name: a browser must not read
+// files of this machine.
 func (c *changer) request(s web.Subject) (o tune.Request, err error) {
 	if o.Host, err = c.name(s.Host); err != nil {
 		return o, err
@@ -150,18 +150,18 @@ func (c *changer) Panel(ctx context.Context, s web.Subject) (any, error) {
 	return doc, wordForPage(err)
 }
 
-// pageWords puts what the page has in the place of tune's flags.
+// pageWords replaces the flags of tune by what the page calls them.
 var pageWords = strings.NewReplacer("--via", `"at address"`, "--to", `"on the path to"`, "--profile", `"for"`, "--persist", `"and after a restart"`,
 	"--confirm-within", `"undone by the host itself unless confirmed within"`, "--line-rate", "--line-rate of linerate serve")
 
-// pageSteps are what the page has for what to do next.
+// pageSteps are the page's words for what to do next.
 var pageSteps = map[failure.Next]string{
 	failure.NameAddress: `name it "at address"`,
 	failure.PutBack:     "undo puts them back",
 	failure.WaitLonger:  "give it more time to be confirmed",
 }
 
-// wordForPage has an error name what the page has.
+// wordForPage words an error with what the page offers instead of flags and commands.
 func wordForPage(err error) error {
 	if err == nil {
 		return nil
@@ -178,8 +178,8 @@ func wordForPage(err error) error {
 	return err
 }
 
-// Plan implements web.Changer. The path is fixed as it was found: measured again, it would make
-// another plan than the one that was shown.
+// Plan implements web.Changer. Apply uses the path as it was measured here: measured again, it
+// could give another plan than the one that was shown.
 func (c *changer) Plan(ctx context.Context, s web.Subject) (web.Planned, error) {
 	o, err := c.request(s)
 	if err != nil {
@@ -195,7 +195,7 @@ func (c *changer) Plan(ctx context.Context, s web.Subject) (web.Planned, error) 
 	if doc.Path.RTT != nil {
 		o.RTT = time.Duration(*doc.Path.RTT)
 	}
-	if o.Profile == nil { // of what fits, the same again
+	if o.Profile == nil { // Apply has to use the profile that was chosen here
 		p, err := profile.Find(c.env, doc.Profile)
 		if err != nil {
 			return web.Planned{}, err
@@ -240,7 +240,7 @@ func (c *changer) Apply(plan string, within time.Duration, from string) (any, er
 	host := o.Host.String()
 	if err != nil {
 		c.tell.Say("page, from %s: a change of %s failed: %s", from, host, failure.FirstLine(err))
-		c.look(host) // something may wait there all the same
+		c.look(host) // a plan may wait there in spite of the error
 		return nil, wordForPage(err)
 	}
 	c.tell.Say("page, from %s: applied %s on %s", from, doc.ID, host)
@@ -250,14 +250,15 @@ func (c *changer) Apply(plan string, within time.Duration, from string) (any, er
 	return doc, nil
 }
 
-// begin notes a change that is under way; the program ends after it.
+// begin notes that a change is under way, so that the program does not end before it.
 func (c *changer) begin() (end func()) {
 	c.work.Add(1)
 	return c.work.Done
 }
 
-// Confirm implements web.Changer: it confirms the plan that was shown to wait, and no other. Files
-// are written only here, since a restart must not keep what nobody confirmed.
+// Confirm implements web.Changer: it confirms the plan that the page shows as waiting, and no
+// other. Files are written only here, since a change that nobody confirmed must not outlive a
+// restart.
 func (c *changer) Confirm(host, plan string) (any, error) {
 	n, err := c.name(host)
 	if err != nil {
@@ -280,7 +281,7 @@ func (c *changer) Confirm(host, plan string) (any, error) {
 	return doc, wordForPage(err)
 }
 
-// persists tells whether a plan that waits was made with files.
+// persists reports whether a waiting plan is to outlive a restart.
 func (c *changer) persists(host, plan string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -333,7 +334,7 @@ func (c *changer) Pending() []web.Pending {
 	return out
 }
 
-// set notes what waits on a host; nil: nothing.
+// set notes which plan waits on a host; nil: none.
 func (c *changer) set(host string, w *wait) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -344,7 +345,7 @@ func (c *changer) set(host string, w *wait) {
 	c.waits[host] = w
 }
 
-// take notes what a host's journal says of what waits there.
+// take notes which plan waits on a host by its journal.
 func (c *changer) take(host string, h tune.History) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -368,7 +369,7 @@ func byOf(h tune.History, plan string) string {
 	return ""
 }
 
-// became says what became of a plan that waits no more.
+// became says how a plan ended that waits no more.
 func became(h tune.History, plan string) string {
 	open := func(e tune.Entry) bool { return e.Plan == plan && e.State != tune.Undone && e.State != tune.Closed }
 	if slices.ContainsFunc(h.Changes, open) {
@@ -377,7 +378,7 @@ func became(h tune.History, plan string) string {
 	return "it is undone: everything is as it was before"
 }
 
-// look asks a host what waits there.
+// look asks a host which plan waits there.
 func (c *changer) look(host string) {
 	n, err := c.name(host)
 	if err == nil {
@@ -396,10 +397,10 @@ func (c *changer) look(host string) {
 	}
 }
 
-// lookEvery is how often hosts are asked that should have undone a plan by now.
+// lookEvery is how often a host is asked after the time at which it should have undone a plan.
 const lookEvery = 3 * time.Second
 
-// run finds out what became of plans that nobody confirmed, until serve ends.
+// run finds out how plans ended that nobody confirmed, until serve ends.
 func (c *changer) run() error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -415,7 +416,8 @@ func (c *changer) run() error {
 	}
 }
 
-// due are the hosts on which a plan's time is over, and forgets what was shown for long enough.
+// due are the hosts on which a plan's time is over. It forgets plans whose end was shown long
+// enough.
 func (c *changer) due() (out []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -431,7 +433,7 @@ func (c *changer) due() (out []string) {
 	return out
 }
 
-// close waits for changes under way, and says what waits still.
+// close waits for changes under way, and says which plans still wait.
 func (c *changer) close() {
 	c.work.Wait()
 	for _, p := range c.Pending() {

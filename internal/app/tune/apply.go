@@ -17,9 +17,9 @@ import (
 )
 
 // Apply makes the plan and carries it out. before gets the files that will make it
-// outlive a restart, if any, before anything is changed; nil drops them. A plan without a
-// change is returned as it is. Where the values are in force and the files could not be
-// written, what was done comes with an Error about NotPersistent.
+// outlive a restart, if any, before anything is changed; it may be nil. A plan without a
+// change is returned as it is. If the values are in force but the files could not be
+// written, Apply returns what was done and an Error about NotPersistent.
 func Apply(ctx context.Context, e app.Env, o Request, before func([]File), p app.Progress) (Proposal, error) {
 	d, err := draft(ctx, e, o, p)
 	if err != nil {
@@ -64,8 +64,8 @@ func Apply(ctx context.Context, e app.Env, o Request, before func([]File), p app
 	return doc, nil
 }
 
-// wrote tells whether files are what keeps the values: of a setting that no file can keep
-// nothing is written. Without any they were there before.
+// wrote reports whether files keep the values; for a setting that no file can keep none is written.
+// If the outcome names no file, all were there before.
 func wrote(files []File) bool {
 	return len(files) == 0 || slices.ContainsFunc(files, func(f File) bool { return f.Path != "" })
 }
@@ -107,8 +107,8 @@ func (a *application) take(e end, res tune.Result) {
 	}
 }
 
-// persist makes permanent what does not wait to be confirmed. It tells whether
-// that is all.
+// persist makes permanent the changes that do not wait to be confirmed. It reports whether
+// these are all changes.
 func (a *application) persist(ctx context.Context) (all bool, err error) {
 	all = true
 	for _, m := range a.made {
@@ -160,7 +160,7 @@ func (a *application) undo(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// afterFailure tells whether what failed left anything behind.
+// afterFailure is the error after a failure: whether changes were left in force decides its kind.
 func afterFailure(ctx context.Context, on end, plan string, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -195,9 +195,8 @@ func afterFailure(ctx context.Context, on end, plan string, cause error) error {
 	return failure.Advise(failure.Of(failure.NotRestored, "%w; still changed: %s", cause, strings.Join(left, ", ")), failure.PutBack, on.name)
 }
 
-// ownWords is what err says before the reason that said ends with too, the longest that they
-// share; "" where they share none. An error of a host is its text alone, so that texts are
-// compared.
+// ownWords is the beginning of err's text without the end that it shares with said; "" if they
+// share no end. It compares texts, because the error of a host arrives as its text alone.
 func ownWords(err, said error) string {
 	if err == nil {
 		return ""
@@ -253,8 +252,8 @@ func (d *drafted) report(doc *Proposal, made *application, seen func(setting str
 	}
 }
 
-// observe opens a connection to the peer and returns what it shows of a setting:
-// nothing where no peer was reached.
+// observe opens a connection to the peer and returns what it shows of a setting. It is empty if no
+// peer was reached.
 func (d *drafted) observe(ctx context.Context) func(setting string) string {
 	if d.peer == nil {
 		return func(string) string { return "" }

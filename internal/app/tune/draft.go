@@ -35,12 +35,12 @@ type drafted struct {
 	wayDev  string // the interface by which the route to peerTo leads; empty: none is known
 	facts   *model.Facts
 	there   *model.Facts // of the peer; nil: it was not looked at
-	far     *profile.Row // what the peer's port gets with ours; nil: nothing
+	far     *profile.Row // the change of the peer's port that ours needs; nil: none
 	path    profile.Path
 	profile profile.Profile
-	why     string // the profile is this one
+	why     string // why this profile was chosen
 	rows    []profile.Row
-	kept    []script.Step            // on a foreign host, by which the plan outlives a restart
+	kept    []script.Step            // on a foreign host: the steps that make the plan outlive a restart
 	plans   []hostPlan               // of rows and far, in the order in which they are applied; made once
 	mine    map[profile.Place]string // what the user's own profile wants
 	now     func() time.Time
@@ -141,7 +141,7 @@ func (d *drafted) chooseProfile() error {
 	return nil
 }
 
-// evaluate reads what a profile speaks of and evaluates it.
+// evaluate reads the settings of a profile and evaluates its rules.
 func (d *drafted) evaluate(ctx context.Context, p profile.Profile, sets []profile.Set) ([]profile.Row, error) {
 	s := profile.Subject{Facts: d.facts, Path: d.path}
 	asks := profile.Asks(p, sets, s)
@@ -164,7 +164,7 @@ func (d *drafted) evaluate(ctx context.Context, p profile.Profile, sets []profil
 	return profile.Make(p, sets, s, now), nil
 }
 
-// validate lets the mechanisms say which values no kernel would take, before
+// validate asks the mechanisms which values no kernel would accept, before
 // anything is applied.
 func (d *drafted) validate() {
 	for i, r := range d.rows {
@@ -192,8 +192,8 @@ func (d *drafted) canonical(at setter.Place, value string) (string, error) {
 	return "", fmt.Errorf("linerate has no mechanism for %s; like it are %s", at.Setting, strings.Join(guide.NearIDs(at.Setting, 3), ", "))
 }
 
-// typedErrors: what was typed and cannot be done is the user's to correct, not
-// a line of a plan.
+// typedErrors are the errors of settings that the user typed and that cannot be set. They end the
+// plan, since the user has to correct them.
 func (d *drafted) typedErrors() error {
 	for _, r := range d.rows {
 		if !r.Typed || r.Change || r.To != "" && r.To == r.Now {
@@ -208,8 +208,8 @@ func (d *drafted) typedErrors() error {
 	return nil
 }
 
-// malformed tells what is wrong with a value as it was typed; nil where it is a
-// rule, or the fault is elsewhere.
+// malformed says what is wrong with a value as it was typed; nil: the value comes from a rule, or
+// something else is wrong.
 func (d *drafted) malformed(r profile.Row) error {
 	for _, x := range d.o.Typed {
 		if x.Setting != r.Setting || x.Device != "" && x.Device != r.Device && x.Device != r.Target || strings.ContainsAny(x.Value, "{}") {
@@ -248,8 +248,8 @@ func (d *drafted) findPath(ctx context.Context) error {
 	return nil
 }
 
-// toPeer looks at the other end and times the round trip, unless it was
-// stated: then a peer that cannot be reached is not looked at, and said so.
+// toPeer reads the other end and measures the round trip. If the round trip was stated, a peer that
+// cannot be reached is no error: the path says that it was not read.
 func (d *drafted) toPeer(ctx context.Context) error {
 	stated := d.o.RTT > 0
 	to, facts, err := d.reachPeer(ctx)
@@ -294,7 +294,7 @@ func (d *drafted) labRate(ctx context.Context) {
 	}
 }
 
-// reachPeer returns the peer's data address, as far as it can be told, and its
+// reachPeer returns the peer's data address, as far as it can be found, and its
 // facts.
 func (d *drafted) reachPeer(ctx context.Context) (netip.Addr, *model.Facts, error) {
 	agent, err := d.reach.Dial(ctx, *d.o.Peer)
@@ -329,8 +329,7 @@ func (d *drafted) resolve(ctx context.Context) (netip.Addr, error) {
 	return addrs[0], nil
 }
 
-// trickle times the round trip to the peer, and returns the connection that it
-// was timed on.
+// trickle measures the round trip to the peer, and returns the connection on which it was measured.
 func (d *drafted) trickle(ctx context.Context) (time.Duration, model.Conn, error) {
 	from, err := reach.Source(d.facts, d.peerTo)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"linerate/internal/tune/script"
 )
 
-// foreign is a host on which no agent of linerate changes anything: it is changed by a script.
+// foreign is a host that linerate changes by a script, because its agent does not run there.
 type foreign struct {
 	kind script.Kind
 	here bool // it is this very host
@@ -100,7 +100,8 @@ func (f *foreign) values(ctx context.Context, commands []script.Mechanism) (fram
 	return frame.Parse(answer)
 }
 
-// refuse takes out of the plan what the host says that it would not take, where it can be asked beforehand.
+// refuse takes out of the plan the values that the host would not accept, as far as it can be asked
+// before the change.
 func (d *drafted) refuse(ctx context.Context) error {
 	var commands []script.Mechanism
 	var of []int
@@ -151,7 +152,7 @@ func (f *foreign) reading(a profile.Ask, text model.Fact[string]) profile.Readin
 	return profile.Reading{Value: value}
 }
 
-// draftForeign is draft for such a host.
+// draftForeign is draft for a host that is changed by a script.
 func (d *drafted) draftForeign(ctx context.Context) (err error) {
 	if d.o.Peer != nil {
 		return failure.As(failure.Usage, &Error{Unmeasured, d.name, fmt.Errorf("it runs %s, from which no round trip can be measured", d.foreign.kind.Name())})
@@ -173,7 +174,7 @@ func cannotKeep(name string, k script.Kind) error {
 	return failure.As(failure.Usage, &Error{CannotPersist, name, fmt.Errorf("on %s linerate changes what runs, until the next restart; docs/systems.md", k.Name())})
 }
 
-// script is that of the plan.
+// script is the script that carries out the plan.
 func (d *drafted) script() (string, error) {
 	s, err := d.steps()
 	if err != nil {
@@ -190,7 +191,7 @@ func (d *drafted) steps() (script.Script, error) {
 		if err != nil {
 			return s, err
 		}
-		// What a file sets again after a restart is not undone by it.
+		// A restart does not undo what a file sets again.
 		m.Runtime = m.Runtime && !d.o.Persist
 		s.Steps = append(s.Steps, script.Step{Name: stepName(c), From: c.From, To: c.To, Mechanism: m})
 	}
@@ -198,8 +199,8 @@ func (d *drafted) steps() (script.Script, error) {
 	return s, nil
 }
 
-// keep finds the steps by which changes outlive a restart: each is one of its own, with the value
-// that the host starts with now as its original.
+// keep adds a step for each change that has to outlive a restart. Its original is the value with
+// which the host starts now.
 func (d *drafted) keep(ctx context.Context, doc *Proposal) error {
 	keeper, ok := d.foreign.kind.(script.Keeper)
 	if !ok || len(d.plans) == 0 {
@@ -213,7 +214,7 @@ func (d *drafted) keep(ctx context.Context, doc *Proposal) error {
 			return failure.As(failure.Usage, &Error{CannotPersist, d.name, fmt.Errorf("%w; change it until the next restart, or leave it out", err)})
 		}
 		if at == "" {
-			continue // it lasts by itself
+			continue // the change itself outlives a restart
 		}
 		commands = append(commands, m)
 		steps = append(steps, script.Step{Name: stepName(c) + "@" + at, To: c.To, Mechanism: m})
@@ -239,10 +240,10 @@ func (d *drafted) keep(ctx context.Context, doc *Proposal) error {
 	return nil
 }
 
-// plainName are the names of devices that any script may hold.
+// plainName matches the device names that are safe in any script.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._/-]{0,90}$`)
 
-// stepName is the setting and its device in the words of --set, which a script may hold.
+// stepName is a setting with its device, as a script may contain it.
 func stepName(c model.Change) string {
 	switch {
 	case c.Target == "":
@@ -313,7 +314,8 @@ func (d *drafted) mayScript() error {
 	return failure.Advise(fmt.Errorf("change settings of %s: %s", d.name, d.foreign.takes(who)), failure.ReadScript, d.name)
 }
 
-// takes says whom a change takes, and how one becomes that; who is the user of a Unix.
+// takes says which rights a change needs, and how to get them; who is the user that a Unix host
+// names.
 func (f *foreign) takes(who string) string {
 	switch admin := f.kind.System().PowerShell; {
 	case admin && f.here:
@@ -323,7 +325,7 @@ func (f *foreign) takes(who string) string {
 	case f.here:
 		return "it takes root, and " + who + ": use sudo"
 	}
-	if _, byHand := f.kind.(script.ByHand); byHand { // of which no sudo is asked
+	if _, byHand := f.kind.(script.ByHand); byHand { // there sudo is not used
 		return "it takes root, and " + who + " there: log in as root"
 	}
 	return "it takes root, and " + who + " there: log in as root, or allow sudo -n there"

@@ -19,21 +19,21 @@ import (
 	"linerate/internal/reach"
 )
 
-// How many hosts of a site are worked on at once: one connection carries the sessions with all of
-// them. A peer that all of them ask has room for fewer.
+// How many hosts of a site are worked on at once. One connection carries the sessions with all of
+// them. A peer that all of them ask can serve fewer.
 const (
 	atOnceOfSite = 128
 	atOnceOfPeer = 8
 )
 
-// SiteRequest is what a change of many hosts is made for; Request.Host is each of them in turn.
+// SiteRequest is the request to change many hosts; Request.Host is set to each of them in turn.
 type SiteRequest struct {
 	Request
 	Site string // which hosts: all, names, or labels
 	Of   string // the site; empty: the only one that is kept here
 }
 
-// SitePlan is the changes that hosts of a site are to get, and after ApplySite what became of them.
+// SitePlan are the changes planned for hosts of a site, and after ApplySite their outcome.
 type SitePlan struct {
 	V      int        `json:"v"`
 	Site   string     `json:"site"` // the selection
@@ -41,9 +41,9 @@ type SitePlan struct {
 	Plan   string     `json:"plan_id,omitempty"` // the same on each host
 	Hosts  []SiteHost `json:"hosts"`
 	Groups []Group    `json:"groups"` // of equal plans, the largest first
-	Lost   []Lost     `json:"lost"`   // hosts that were not looked at
+	Lost   []Lost     `json:"lost"`   // hosts that were not read
 	Waves  [][]string `json:"waves"`  // in which order the hosts are changed
-	// Stopped is why it ended before its end; null: it did not.
+	// Stopped is why the change ended before all waves were done; null: it did not.
 	Stopped *Stopped `json:"stopped"`
 }
 
@@ -57,7 +57,7 @@ type SiteHost struct {
 	Path string `json:"path,omitempty"`
 }
 
-// State is what is so on a host.
+// State is how far the plan is in force on a host.
 type State string
 
 // States of a host. Where nothing went wrong each is Before, Planned or Nothing.
@@ -66,8 +66,8 @@ const (
 	Planned State = "as-planned"
 	Nothing State = "no-change" // the plan has no change for it
 	Unknown State = "unknown"   // it could not be asked
-	// UndoneSince: it was as planned, and is no longer. What somebody undid, or a restart ended, is not
-	// made again.
+	// UndoneSince: the plan was in force and is no longer. What somebody undid, or a restart ended,
+	// is not applied again.
 	UndoneSince State = "undone-since"
 	changed     State = "changing" // only in a record: the wave was not ended
 )
@@ -84,7 +84,7 @@ type Lost struct {
 	Hosts []string `json:"hosts"`
 }
 
-// Stopped is why a change of many hosts ended before its end.
+// Stopped is why a change of many hosts ended before all waves were done.
 type Stopped struct {
 	Wave int    `json:"wave"`
 	Host string `json:"host,omitempty"`
@@ -109,7 +109,7 @@ type member struct {
 	tried    bool // it was asked to change
 }
 
-// muted is a progress for many hosts at once: what each says is a detail.
+// muted is the progress of work on many hosts at once, which leaves out what a single host says.
 type muted struct{ app.Progress }
 
 // Say drops steps of a single host.
@@ -156,7 +156,7 @@ func planSite(ctx context.Context, e app.Env, o SiteRequest, p app.Progress) (*r
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	// What was typed and cannot be had on any host is the user's to correct.
+	// A typed setting that no host has is an error that the user has to correct.
 	if i := slices.IndexFunc(r.members, func(m *member) bool { return m.err == nil }); i < 0 {
 		for _, m := range r.members {
 			if failure.KindOf(m.err) == failure.Usage {
@@ -327,7 +327,7 @@ func (r *rollout) cut() {
 	}
 }
 
-// lostError is that of hosts that were not looked at; nil: all were.
+// lostError is the error that some hosts were not read; nil: all were.
 func (r *rollout) lostError() error {
 	n, all := 0, len(r.members)
 	var first *member

@@ -21,8 +21,8 @@ import (
 
 // Times of waves.
 const (
-	// waveConfirm is how long hosts wait to be confirmed, unless the user says else: a wave is
-	// applied, looked at twice, and confirmed well within it.
+	// waveConfirm is how long hosts wait for their confirmation if the user does not say. A wave is
+	// applied, looked at twice, and confirmed in much less.
 	waveConfirm = 3 * time.Minute
 	backTime    = 2 * time.Minute // to put a wave back
 )
@@ -36,7 +36,7 @@ type waveAgent interface {
 	Close() error
 }
 
-// rollout is a change of many hosts that goes on.
+// rollout is a change of many hosts that is under way.
 type rollout struct {
 	env     app.Env
 	o       SiteRequest
@@ -77,8 +77,8 @@ func (r *rollout) setPeer(to netip.Addr) {
 // stays. Every host undoes by itself what is not confirmed in time. before gets the plan before
 // anything is changed.
 //
-// The error tells why it stopped, or which hosts it did not look at; the plan says what is so on
-// each host all the same.
+// The error says why it stopped, or which hosts it did not read. The plan has the state of each
+// host in any case.
 func ApplySite(ctx context.Context, e app.Env, o SiteRequest, before func(SitePlan), p app.Progress) (SitePlan, error) {
 	if o.Confirm == model.NoConfirm {
 		return SitePlan{}, failure.As(failure.Usage, &Error{Unconfirmed, o.Site, errors.New("a change of many hosts goes in waves only where each host undoes it by itself unless it is confirmed")})
@@ -121,7 +121,7 @@ func (r *rollout) finish(ctx context.Context) (doc SitePlan, err error) {
 	return doc, r.lostError()
 }
 
-// left are the hosts of a wave that are to be changed yet.
+// left are the hosts of a wave that are still to be changed.
 func left(w []*member) (out []*member) {
 	for _, m := range w {
 		if m.State != Planned && m.State != UndoneSince {
@@ -140,7 +140,7 @@ type hostError struct {
 func (e *hostError) Error() string { return e.m.Name + ": " + e.err.Error() }
 func (e *hostError) Unwrap() error { return e.err }
 
-// all lets each host of a wave do something; the first that fails ends it for all.
+// all does something on each host of a wave; the first failure ends it on all.
 func (r *rollout) all(ctx context.Context, wave []*member, do func(ctx context.Context, m *member) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnceOfSite)
@@ -158,7 +158,7 @@ func (r *rollout) all(ctx context.Context, wave []*member, do func(ctx context.C
 	return group.Wait()
 }
 
-// wave changes hosts, or none of them.
+// wave changes the hosts of a wave: all of them, or in the end none.
 func (r *rollout) wave(ctx context.Context, n int, wave []*member) error {
 	if len(wave) == 0 {
 		return nil
@@ -205,14 +205,14 @@ func hostsOf(wave []*member) string {
 	return fmt.Sprintf("%d hosts, such as %s", len(wave), wave[0].Name)
 }
 
-// reachHost starts an agent and looks at the path as it is.
+// reachHost starts an agent and reads the path as it is before the change.
 func (r *rollout) reachHost(ctx context.Context, m *member) (err error) {
 	if m.agent, err = r.dial(ctx, m.host); err != nil {
 		m.agent = nil
 		return err
 	}
-	// A host that was restarted since the plan was made has the same values, or the plan is
-	// refused there.
+	// The host may have been restarted since the plan was made, so the plan gets its present boot
+	// id. If its values are no longer the same, it refuses the plan.
 	m.Plan.BootID = m.agent.Hello().BootID
 	m.before, err = r.see(ctx, m)
 	return err
@@ -226,7 +226,7 @@ func (r *rollout) applyTo(ctx context.Context, m *member) error {
 	return nil
 }
 
-// judge looks at the path again. What seems worse is looked at once more.
+// judge reads the path again. If it seems worse, judge reads it once more before it says so.
 func (r *rollout) judge(ctx context.Context, m *member) error {
 	why := ""
 	for range 2 {
@@ -292,8 +292,8 @@ func (r *rollout) count(s State) (n int) {
 	return n
 }
 
-// putBack undoes the plan on the hosts of a wave that were asked for it, and returns those of
-// which it is not known.
+// putBack undoes the plan on the hosts of a wave that were asked to apply it, and returns the hosts
+// of which the state is not known.
 func (r *rollout) putBack(ctx context.Context, wave []*member) (unknown []*member) {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), backTime, fmt.Errorf("it was not put back within %v", backTime))
 	defer cancel()
@@ -331,7 +331,7 @@ func (r *rollout) undoOn(ctx context.Context, m *member) (err error) {
 	return r.takeBack(ctx, m)
 }
 
-// takeBack undoes the plan and sees that nothing of it is left.
+// takeBack undoes the plan and checks that nothing of it is left.
 func (r *rollout) takeBack(ctx context.Context, m *member) error {
 	if _, err := m.agent.Undo(ctx, r.id); err != nil {
 		return fmt.Errorf("undo %s: %w", r.id, err)
@@ -343,8 +343,8 @@ func (r *rollout) takeBack(ctx context.Context, m *member) error {
 	return err
 }
 
-// standing is how many changes of the plan are in force on a host, and whether it waits to be
-// confirmed.
+// standing is how many changes of the plan are in force on a host, and whether the plan waits there
+// to be confirmed.
 func (r *rollout) standing(ctx context.Context, m *member) (inForce int, waits bool, err error) {
 	open, err := m.agent.OpenJournal(ctx)
 	if err != nil {

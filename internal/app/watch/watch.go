@@ -28,7 +28,7 @@ import (
 	"linerate/internal/watch/past"
 )
 
-// What the surface needs of a view.
+// The types of a view that cli names.
 type (
 	// Picture is one moment of a path.
 	Picture = watch.Picture
@@ -80,29 +80,29 @@ const (
 	MaxMounts   = 8
 )
 
-// Options is what is wanted of a view.
+// Options are the options of a view.
 type Options struct {
-	// Here says what to watch from this host, each a path of its own; Hosts, two or more, that
-	// the connections between them are watched, from all of them. One of the two.
+	// Here is what to watch from this host, each a path of its own. Hosts are two or more hosts;
+	// the connections between them are watched from all of them. Only one of the two is set.
 	Here     []explain.WatchOptions
 	Hosts    []string
 	LineRate model.Fact[unit.BitRate]
-	Window   time.Duration // that a verdict looks back on
+	Window   time.Duration // how far a verdict looks back
 	Show     func([]Picture) error
-	// Looked tells which paths somebody looks at; nil: all of them.
+	// Looked returns the paths that somebody looks at; nil: somebody looks at all.
 	Looked func() map[string]bool
-	// Queues has pictures carry what each transmit queue counts, for metrics.
+	// Queues: pictures have the counters of each transmit queue, for metrics.
 	Queues bool
-	// Late gets what paths would have been shown as while they were stale, once samples of that time
-	// have come, as loop.Live has it; nil: nobody wants it.
+	// Late gets the pictures that paths would have had while they were stale, once the samples of
+	// that time have come (loop.Live.Late); nil: they are not made.
 	Late func(run []Picture)
 }
 
-// ErrNoMount is of a host without a mount that can be watched.
+// ErrNoMount: the host has no mount that can be watched.
 var ErrNoMount = errors.New("this host has no network mount that can be watched")
 
-// Mounts are the network mounts of this host, to be watched together: those whose data linerate
-// can see. One that it cannot is said.
+// Mounts are the network mounts of this host whose data linerate can see, to be watched together.
+// It says which mounts it leaves out.
 func Mounts(ctx context.Context, e app.Env, p app.Progress) ([]explain.WatchOptions, error) {
 	var out []explain.WatchOptions
 	for _, point := range explain.Mounts() {
@@ -143,8 +143,8 @@ func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	return l.Run(ctx)
 }
 
-// ends reaches the hosts once, to see that they are there and which addresses they have. One that is
-// not is tried again while the others are watched.
+// ends reaches the hosts once, to learn whether they are there and which addresses they have. A
+// host that cannot be reached is tried again while the others are watched.
 func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.LiveEnd, map[[2]int]model.StatedRate, error) {
 	names, err := o.names()
 	if err != nil {
@@ -215,7 +215,8 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 	return out, rates, nil
 }
 
-// missing is the error of a host that its lab does not have, and will not have later.
+// missing is the error of a host that its lab does not have, so that trying again is no use; nil:
+// there is none.
 func missing(names []host.Name, failed []error) error {
 	for i, err := range failed {
 		if names[i].Reach == host.Lab && err != nil && failure.KindOf(err) == failure.Usage {
@@ -225,8 +226,8 @@ func missing(names []host.Name, failed []error) error {
 	return nil
 }
 
-// SiteHosts names the hosts of a site that a selection chooses, for Options.Hosts. Those that are
-// silent are tried again while the others are watched.
+// SiteHosts names the hosts of a site that a selection chooses, for Options.Hosts. Silent hosts are
+// tried again while the others are watched.
 func SiteHosts(ctx context.Context, e app.Env, site, selection string, p app.Progress) ([]string, error) {
 	hosts, err := e.Reach(p).SiteHosts(ctx, site, selection)
 	if err != nil {
@@ -245,10 +246,10 @@ func SiteHosts(ctx context.Context, e app.Env, site, selection string, p app.Pro
 	return names, nil
 }
 
-// SiteSet names what a selection of a site's hosts is, whichever those are just now.
+// SiteSet names a selection of a site's hosts as such, independent of the hosts that it has now.
 func SiteSet(site, selection string) string { return reach.SiteName(site, selection) }
 
-// Check refuses hosts that are no names, or named twice.
+// Check refuses a host that is no name, or that is named twice.
 func (o Options) Check() error {
 	_, err := o.names()
 	return err
@@ -269,10 +270,10 @@ func (o Options) names() (out []host.Name, err error) {
 	return out, nil
 }
 
-// mostDials is how many hosts are reached for at once.
+// mostDials is how many hosts are dialled at once.
 const mostDials = 32
 
-// dialAll reaches for all hosts. One that cannot be reached has an error in place of a client.
+// dialAll dials all hosts. A host that cannot be reached has an error in place of a client.
 func dialAll(ctx context.Context, d reach.Dialler, names []host.Name, b *book) ([]*host.Client, []error) {
 	open, failed := make([]*host.Client, len(names)), make([]error, len(names))
 	var group errgroup.Group
@@ -295,7 +296,7 @@ func dialAll(ctx context.Context, d reach.Dialler, names []host.Name, b *book) (
 	return open, failed
 }
 
-// addresses are those that a host has: the one that is stated for its data first.
+// addresses are the addresses of a host, first the one that is stated for its data.
 func addresses(ctx context.Context, n host.Name, agent *host.Client) ([]netip.Addr, error) {
 	f, err := agent.Facts(ctx)
 	if err != nil {

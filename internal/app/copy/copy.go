@@ -162,7 +162,7 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 		return nil, err
 	}
 	if s.dst.Unlocked() {
-		s.out.Warnings = append(s.out.Warnings, "the target's file system has no locks: that no other copy writes there is not known")
+		s.out.Warnings = append(s.out.Warnings, "the target's file system has no locks: whether another copy writes there is not known")
 	}
 	if err := note(e, o, false); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -251,7 +251,7 @@ func (s *session) ended(ctx context.Context, state string, err error) (*Result, 
 	case err != nil:
 		r.State, r.Error = "stopped", err.Error()
 		if ctx.Err() != nil {
-			err = failure.Of(failure.Interrupted, "interrupted; the files that were copied have their names, no other has: the same command goes on")
+			err = failure.Of(failure.Interrupted, "interrupted; every file that was copied completely is in place, and no other: the same command goes on")
 		} else if errors.Is(err, move.ErrSink) {
 			err = fmt.Errorf("copy to %s: %w; see to its room, its quota and its disk, then run the same command again: it goes on", s.o.Target, err)
 		}

@@ -219,7 +219,7 @@ func comesTo(as map[string]string, arg, path string, n int) error {
 		return failure.Of(failure.Usage, "%s is one of several sources: name it without the '/' at its end, so that what they hold is told apart", arg)
 	}
 	if other, twice := as[name]; twice {
-		return failure.Of(failure.Usage, "two sources come to lie at %s: %s and %s; copy them one after another, to targets of their own", name, other, arg)
+		return failure.Of(failure.Usage, "two sources would be copied to %s: %s and %s; copy them one after another, to different targets", name, other, arg)
 	}
 	as[name] = arg
 	return nil

@@ -73,7 +73,7 @@ func (s *spreading) round(ctx context.Context) (more bool, err error) {
 		s.p.Say("%s", saySlow)
 	}
 	if first && s.do == mover.Copying {
-		s.p.Say("spread: %s over %s; every file comes to lie at one of them", several(len(s.o.Sources), "source"), several(len(targets), "target"))
+		s.p.Say("spread: %s over %s; each file goes to one of them", several(len(s.o.Sources), "source"), several(len(targets), "target"))
 		if err := note(s.env, s.o, false); err != nil {
 			return false, err
 		}
@@ -459,7 +459,7 @@ func (s *spreading) judge() (more bool, err error) {
 		return false, err
 	}
 	for _, e := range failed {
-		s.p.Say("target %s has failed, the others take its part: %v", e.as, e.why)
+		s.p.Say("target %s has failed; the others get its files: %v", e.as, e.why)
 	}
 	return true, nil
 }

@@ -137,7 +137,7 @@ func blockOn(ctx context.Context, e app.Env, o BlockOptions, p app.Progress) (*M
 	ready := readyTime
 	if o.Fill {
 		ready = 0
-		p.Say("fill what was never written of %s on %s", o.Spec.Path, strings.Join(h.names, ","))
+		p.Say("filling the never written parts of %s on %s", o.Spec.Path, strings.Join(h.names, ","))
 	}
 	path, writes := o.Spec.Path, o.Spec.Shape.Read < 1
 	parts, err := h.blocks(ctx, o.Name, ready, takes)

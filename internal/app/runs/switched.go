@@ -144,7 +144,7 @@ func comparable(all []levelled) error {
 	slices.SortFunc(whole, func(a, b Stretch) int { return a.From.Compare(b.From) })
 	for i, x := range whole[1:] {
 		if before := whole[i]; x.From.Before(before.To) {
-			return failure.Of(failure.Usage, "the stretches from %s and from %s overlap: a moment is of one level alone", before.From.Format(time.DateTime), x.From.Format(time.DateTime))
+			return failure.Of(failure.Usage, "the stretches from %s and from %s overlap: each moment can belong to one level only", before.From.Format(time.DateTime), x.From.Format(time.DateTime))
 		}
 		if x.Path != whole[0].Path {
 			return failure.Of(failure.Usage, "%q means %s in one stretch and %s in another; write more of the path's name", x.Path, whole[0].Path, x.Path)

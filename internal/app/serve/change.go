@@ -231,7 +231,7 @@ func (c *changer) Apply(plan string, within time.Duration, from string) (any, er
 	o, ok := c.shown[plan]
 	c.mu.Unlock()
 	if !ok {
-		return nil, failure.Of(failure.Usage, "that plan was not shown since this program began, or long ago: make it again")
+		return nil, failure.Of(failure.Usage, "that plan is none of those that were shown lately: make it again")
 	}
 	defer c.begin()()
 	o.Confirm, o.By = within, fmt.Sprintf("%s, by the page of linerate serve, asked from %s", reach.Who(c.env.Getenv), from)

@@ -45,7 +45,7 @@ func TestAPageAsksForNothingElse(t *testing.T) {
 	if o, err := c.request(web.Subject{Host: "nas1", Profile: "nfs-server", Persist: true}); err != nil || !o.Persist {
 		t.Errorf("%+v %v", o, err)
 	}
-	if _, err := c.Apply("x", time.Minute, "127.0.0.1"); err == nil || !strings.Contains(err.Error(), "was not shown") {
+	if _, err := c.Apply("x", time.Minute, "127.0.0.1"); err == nil || !strings.Contains(err.Error(), "none of those that were shown") {
 		t.Error(err)
 	}
 	o.Shown = "sum"

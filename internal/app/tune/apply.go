@@ -185,7 +185,7 @@ func afterFailure(ctx context.Context, on end, plan string, cause error) error {
 		}
 	}
 	if len(left) == 0 && len(recorded) > 0 {
-		err := failure.Of(failure.Failed, "%w; nothing is changed: %s as it was before. The journal could not be told so: see that its disk has room",
+		err := failure.Of(failure.Failed, "%w; nothing is changed: %s as it was before. The journal could not record that: see that its disk has room",
 			cause, strings.Join(recorded, ", ")+map[bool]string{false: " is", true: " are"}[len(recorded) > 1])
 		return failure.Advise(err, failure.CloseJournal, on.name)
 	}

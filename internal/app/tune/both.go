@@ -54,7 +54,7 @@ func afterMTU(ctx context.Context, ends []end, plan string, cause error) error {
 	if left != nil {
 		return failure.Of(failure.NotRestored, "%w\n%w", cause, left)
 	}
-	return failure.Of(failure.Failed, "%w; no MTU is changed, at neither end", cause)
+	return failure.Of(failure.Failed, "%w; the MTU is changed at neither end", cause)
 }
 
 // changer is an end of a larger MTU. One that stays takes the packets already: it is

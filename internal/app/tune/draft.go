@@ -260,7 +260,7 @@ func (d *drafted) toPeer(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		d.tell.Say("not looked at %s: %v", d.to, failure.FirstLine(err))
+		d.tell.Say("did not read %s: %v", d.to, failure.FirstLine(err))
 	}
 	d.path, d.peerTo, d.there = profile.PathTo(d.facts, to, d.to, facts), to, facts
 	d.wayDev = d.path.Dev

@@ -282,7 +282,7 @@ func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, err
 	said, code, err := script.Outcome(answer)
 	switch {
 	case err != nil:
-		return doc, failure.Advise(failure.Of(failure.NotRestored, "apply the plan: %w; what %s has is not known", errors.Join(askErr, err), d.name), failure.SeeAndPutBack, d.name)
+		return doc, failure.Advise(failure.Of(failure.NotRestored, "apply the plan: %w; which values %s has now is not known", errors.Join(askErr, err), d.name), failure.SeeAndPutBack, d.name)
 	case code == script.NotRestored:
 		return doc, failure.Of(failure.NotRestored, "apply the plan on %s: %s", d.name, strings.Join(said, "; "))
 	case code != 0:
@@ -341,7 +341,7 @@ func (f *foreign) onPlans(ctx context.Context, name, plan string, args ...string
 	said, code, err = script.Outcome(answer)
 	switch {
 	case err != nil:
-		err = failure.Of(failure.NotRestored, "ask %s: %w; what it has is not known", name, errors.Join(askErr, err))
+		err = failure.Of(failure.NotRestored, "ask %s: %w; which values it has now is not known", name, errors.Join(askErr, err))
 	case code == script.Unprivileged:
 		err = failure.Of(failure.NotRestored, "ask %s for its plans: it may have records of them that this login cannot read: nothing was done, and what is in force is not known; %s", name, f.takes("we are another user"))
 	}

@@ -54,7 +54,7 @@ func Confirm(ctx context.Context, e app.Env, n host.Name, persist, dry bool, p a
 	case ctx.Err() != nil && doc.Kept == 0:
 		err = failure.Of(failure.Interrupted, "interrupted; nothing was confirmed on %s (%w)", doc.Host, err)
 	case doc.Plan == "": // it was not asked
-		err = failure.Of(failure.Failed, "%w; nothing was confirmed on %s: what waits there is undone at its time", err, doc.Host)
+		err = failure.Of(failure.Failed, "%w; nothing was confirmed on %s: the host undoes what waits there when its time is over", err, doc.Host)
 	}
 	return doc, err
 }

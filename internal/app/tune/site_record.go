@@ -179,10 +179,10 @@ func findRecord(dir, id string) (*record, error) {
 		case !rec.Ended:
 			return &rec, nil
 		case id != "":
-			return nil, failure.Of(failure.Nothing, "%s is at its end: nothing is left to do", id)
+			return nil, failure.Of(failure.Nothing, "%s is finished: nothing is left to do", id)
 		}
 	}
-	return nil, failure.Of(failure.Nothing, "no change of many hosts was begun here that is not at its end")
+	return nil, failure.Of(failure.Nothing, "no change of many hosts is unfinished here")
 }
 
 // settle finds out what is so on each host, whatever the record says.

@@ -75,7 +75,7 @@ func UndoSite(ctx context.Context, e app.Env, site, selection string, u UndoRequ
 		}
 	}
 	if failed > 0 {
-		return doc, failure.Of(failure.NotRestored, "on %d of %d hosts not all is undone: %s", failed, len(hosts), first)
+		return doc, failure.Of(failure.NotRestored, "on %d of %d hosts not everything is undone: %s", failed, len(hosts), first)
 	}
 	return doc, nil
 }

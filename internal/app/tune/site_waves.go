@@ -274,7 +274,7 @@ func (r *rollout) stop(ctx context.Context, n int, wave []*member, cause error) 
 		what = fmt.Sprintf("wave %d of %d stopped and was put back (%v); %d hosts are as planned, %d were undone since, the others are as before", n, len(r.waves), cause, kept, u)
 	}
 	if len(unknown) > 0 {
-		err := failure.Of(failure.NotRestored, "wave %d of %d stopped (%w), and what is so on %d of its hosts is not known: %s: %s; each undoes by itself what was not confirmed", n, len(r.waves), cause, len(unknown), unknown[0].Name, unknown[0].why)
+		err := failure.Of(failure.NotRestored, "wave %d of %d stopped (%w), and the state of %d of its hosts is not known: %s: %s; each host undoes by itself what was not confirmed", n, len(r.waves), cause, len(unknown), unknown[0].Name, unknown[0].why)
 		return failure.Advise(err, failure.LookAtWaves)
 	}
 	if ctx.Err() != nil {

@@ -235,7 +235,7 @@ func SiteHosts(ctx context.Context, e app.Env, site, selection string, p app.Pro
 	}
 	switch {
 	case len(hosts) < 2:
-		return nil, failure.Of(failure.Usage, "the hosts %s are %s alone: what is watched are the connections between hosts; select two or more", selection, hosts[0].Name)
+		return nil, failure.Of(failure.Usage, "%s selects one host, %s: watch shows the connections between hosts; select two or more", selection, hosts[0].Name)
 	case len(hosts) > MaxHosts:
 		return nil, failure.Of(failure.Usage, "the hosts %s are %d, and %d are watched at once: select fewer, by names or labels", selection, len(hosts), MaxHosts)
 	}

@@ -107,7 +107,7 @@ func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 		m.dst = &place.Deleting{Place: p, Whole: move.Strings(c.Whole), Most: m.task.MaxDelete, Rep: m.report}
 	}
 	if m.task.Do == Copying && p.Unlocked() {
-		doubt = "the target's file system has no locks: that no other copy writes there is not known"
+		doubt = "the target's file system has no locks: whether another copy writes there is not known"
 	}
 	return as, doubt, nil
 }

@@ -79,6 +79,18 @@ func (b *bench) present(all []arm) (there []arm) {
 	return there
 }
 
+// runnable leaves out, by name, what is there and cannot be asked here, as a client whose server does not run.
+func (b *bench) runnable(all []arm) (can []arm) {
+	for _, a := range all {
+		if len(a.argv(b)) == 0 {
+			b.leaveOut(a.name, "what it copies to does not run here")
+			continue
+		}
+		can = append(can, a)
+	}
+	return can
+}
+
 // leaveOut says once that something is not measured, and why.
 func (b *bench) leaveOut(what, why string) {
 	if b.out == nil {

@@ -28,13 +28,16 @@ func (b *bench) hostile(ctx context.Context) error {
 			}
 		}
 	}
+	stop := b.serveXrootd(ctx)
+	defer stop()
 	made, err := b.hostileTree()
 	if err != nil {
 		return err
 	}
+	arms = b.runnable(b.present(arms))
 	fmt.Printf("**A hostile tree**: %s\n\n", strings.Join(made, ", "))
 	kit.Head(os.Stdout, "program", "exit code", "lost")
-	for _, a := range b.present(arms) {
+	for _, a := range arms {
 		if err := errors.Join(os.RemoveAll(b.dst), os.Mkdir(b.dst, 0o755)); err != nil {
 			return err
 		}
@@ -48,7 +51,11 @@ func (b *bench) hostile(ctx context.Context) error {
 		if err != nil && !errors.As(err, &ee) {
 			return err
 		}
-		fmt.Printf("| %s | %d | %s |\n", a.name, cmd.ProcessState.ExitCode(), kit.List(b.lost()))
+		ended := fmt.Sprint(cmd.ProcessState.ExitCode())
+		if ended == "-1" {
+			ended = cmd.ProcessState.String() // a signal
+		}
+		fmt.Printf("| %s | %s | %s |\n", a.name, ended, kit.List(b.lost()))
 	}
 	fmt.Println()
 	return nil

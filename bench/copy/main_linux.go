@@ -179,12 +179,8 @@ func (b *bench) sshRows(ctx context.Context) error {
 	if b.far == nil {
 		return errors.New("there is no sshd")
 	}
-	if _, err := exec.LookPath("xrootd"); err == nil && b.programs.MatchString("xrdcp") {
-		if b.xrootd, err = startXrootd(ctx, b.Home, b.group); err != nil {
-			b.leaveOut("xrdcp", err.Error())
-		}
-		defer b.xrootd.stop()
-	}
+	stop := b.serveXrootd(ctx)
+	defer stop()
 	return b.twoRows(ctx, "by ssh over the loopback", bySSH())
 }
 

@@ -56,6 +56,21 @@ func (x *xrootd) stop() {
 	}
 }
 
+// serveXrootd has one run for xrdcp, where it is installed and asked for, until stop.
+func (b *bench) serveXrootd(ctx context.Context) (stop func()) {
+	_, err := exec.LookPath("xrootd")
+	if err != nil || !b.programs.MatchString("xrdcp") {
+		return func() {}
+	}
+	if b.xrootd, err = startXrootd(ctx, b.Home, b.group); err != nil {
+		b.leaveOut("xrdcp", err.Error())
+	}
+	return func() {
+		b.xrootd.stop()
+		b.xrootd = nil
+	}
+}
+
 // xrdcp copies to it; nil: it does not run.
 func xrdcp(b *bench) []string {
 	if b.xrootd == nil {

@@ -30,6 +30,15 @@ func (b *bench) noFUSE() error {
 	return d.Close()
 }
 
+// quotaOnDisk has a user's quota reached, at a write or where a file is made.
+func (b *bench) quotaOnDisk(ctx context.Context, t *tally) error {
+	f := baddisk.Fault{Op: baddisk.Write, After: b.rand.IntN(150), Err: syscall.EDQUOT}
+	if b.rand.IntN(3) == 0 {
+		f.Op, f.After = baddisk.Create, 3+b.rand.IntN(150)
+	}
+	return b.onBadDisk(ctx, t, false, f)
+}
+
 // diskFault draws what goes wrong, and at which end.
 func (b *bench) diskFault() (source bool, f baddisk.Fault) {
 	f = baddisk.Fault{Name: []string{"large", "middle", fmt.Sprintf("f%d", b.rand.IntN(200)), ""}[b.rand.IntN(4)], Err: syscall.EIO}
@@ -54,41 +63,44 @@ func (b *bench) diskFault() (source bool, f baddisk.Fault) {
 		f.Op, f.After, f.Times = baddisk.Sync, b.rand.IntN(3), 1
 	case 4: // from some time on: the disk is full, or gone
 		f.Op, f.Name, f.After = baddisk.Write, "", b.rand.IntN(150)
-		f.Err = []syscall.Errno{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT}[b.rand.IntN(3)]
+		f.Err = []syscall.Errno{syscall.EIO, syscall.ENOSPC}[b.rand.IntN(2)]
 	case 5: // no inode is left
-		f.Op, f.Name, f.After, f.Err = baddisk.Create, "", 3+b.rand.IntN(150), []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT}[b.rand.IntN(2)]
+		f.Op, f.Name, f.After, f.Err = baddisk.Create, "", 3+b.rand.IntN(150), syscall.ENOSPC
 	}
 	return source, f
 }
 
 // badDisk has the disk of one end fail in the middle. Whatever is not in the target then was named,
 // or the copy has said that it stopped; what has its name is right, by what the disk holds.
-func (b *bench) badDisk(ctx context.Context, t *tally) (err error) {
+func (b *bench) badDisk(ctx context.Context, t *tally) error {
+	source, f := b.diskFault()
+	return b.onBadDisk(ctx, t, source, f)
+}
+
+func (b *bench) onBadDisk(ctx context.Context, t *tally, source bool, f baddisk.Fault) error {
 	if err := b.tree(); err != nil {
 		return err
 	}
-	at := filepath.Join(b.Home, "bad")
-	if err := os.Mkdir(at, 0o755); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.Remove(at)) }()
-	source, f := b.diskFault()
-	from, to, below := b.src, at, b.dst
+	below := b.dst
 	if source {
-		from, to, below = at, b.dst, b.src
+		below = b.src
 	}
-	d, err := baddisk.Mount(at, below)
+	d, at, err := b.mountDisk(below)
 	if err != nil {
 		return err
 	}
+	from, to := b.src, at
+	if source {
+		from, to = at, b.dst
+	}
 	d.Set(f)
 	how := []string{"copy", "--json", from + "/", to}
-	if b.rand.IntN(2) == 0 { // by an agent and two movers; sshd does not see what is mounted here
-		how[len(how)-1] = "localhost:" + to
+	if b.rand.IntN(2) == 0 { // by an agent and two movers
+		how[len(how)-1] = b.far.name() + ":" + to
 	}
 	out, ran := b.Command(ctx, how...).Output()
 	failed := d.Failed()
-	if err := errors.Join(b.alone(ctx), d.Close()); err != nil {
+	if err := errors.Join(b.aloneIn(ctx, to), unmountDisk(ctx, d, at)); err != nil {
 		return err
 	}
 	switch {

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,21 +31,29 @@ type fault struct {
 
 // kinds are all kinds of faults, in the order of the table.
 func (b *bench) kinds() []fault {
-	return []fault{
-		{"kill -9 of a copy here at a random instant, up to three times", 16, b.killed},
-		{"between hosts, by ssh: kill -9 of command, ssh, agent, sender or receiver, up to three times", 20, b.killedFar},
-		{"on the wire: a bit flipped, data left out, repeated, exchanged, cut", 20, b.wired},
-		{"on the wire: all connections cut, or half-open", 8, b.severed},
-		{"on the wire: stalled for some seconds; strangers; a replay", 6, b.stalled},
-		{"target full: blocks or inodes", 8, b.full},
+	return slices.Concat([]fault{
+		{"kill -9 of a copy here at a random instant, up to three times", 14, b.killed},
+		{"between hosts, by ssh: kill -9 of command, ssh, agent, sender or receiver, up to three times", 14, b.killedFar},
+	}, b.pointKinds(), []fault{
+		{"on the wire: a bit flipped, data left out, repeated, exchanged, cut", 16, b.wired},
+		{"on the wire: all connections cut", 5, b.severed},
+		{"on the wire: half-open, they carry nothing any more", 3, b.halfOpen},
+		{"on the wire: stalled for 0.5 to 3 s", 3, b.stalled},
+		{"on the wire: stalled for 61 s", 1, b.stalledLong},
+		{"on the wire: strangers come to the port", 3, b.visited},
+		{"on the wire: what the dialler began with comes again", 3, b.replayed},
+		{"in memory: a bit of a block flips between its hash and the comparison, once or always", 6, b.inMemory},
+		{"target full: blocks or inodes", 6, b.full},
 		{quotaName, 3, b.quota},
-		{badDiskName, 10, b.badDisk},
-		{"source appended to, cut, replaced, deleted meanwhile", 6, b.changed},
-		{"target edited after a copy was killed", 6, b.edited},
-		{"one file of many unreadable", 2, b.unreadable},
+		{"target's quota reached, as its disk says (FUSE)", 3, b.quotaOnDisk},
+		{badDiskName, 8, b.badDisk},
+		{spoiledDiskName, 5, b.spoiledDisk},
+		{"source appended to, cut, replaced, deleted meanwhile", 5, b.changed},
+		{"target edited after a copy was killed", 5, b.edited},
+		{"one file of 10,000 unreadable", 1, b.unreadable},
 		{"a bit flipped on the target after the copy", 3, b.flipped},
 		{"mtimes before 1970 and after 2106, a day off", 2, b.ancient},
-	}
+	})
 }
 
 // faults runs cases of every kind, drawn by their shares, then those that take a lab. A case
@@ -57,6 +63,11 @@ func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) (err e
 	if os.Geteuid() != 0 {
 		return errors.New("faults are put in as root: they mount, and run copies as another user")
 	}
+	stop, err := b.shareDisks(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	far, err := startFar(ctx, b.User, nil)
 	if err != nil {
 		fmt.Printf("no sshd (%v): copies between hosts go through an agent that is started here\n\n", err)
@@ -65,11 +76,10 @@ func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) (err e
 		b.far = far
 	}
 	kinds := slices.DeleteFunc(b.kinds(), func(k fault) bool { return !wanted.MatchString(k.name) })
-	for name, why := range map[string]error{quotaName: b.noQuota(ctx), badDiskName: b.noFUSE()} {
-		if why != nil {
-			fmt.Printf("left out: %s: %v\n\n", name, why)
-			kinds = slices.DeleteFunc(kinds, func(k fault) bool { return k.name == name })
-		}
+	kinds = b.possible(kinds, quotaName, b.noQuota(ctx))
+	kinds = b.possible(kinds, "(FUSE)", b.noFUSE())
+	if b.far == nil {
+		kinds = b.possible(kinds, atPoint, errors.New("agents are on no other host"))
 	}
 	tallies := make([]tally, len(kinds))
 	keep, err := b.portions()
@@ -102,6 +112,17 @@ func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) (err e
 }
 
 const quotaName = "target's quota reached"
+
+// possible leaves out, by name, the kinds that this machine cannot have, if it cannot.
+func (b *bench) possible(kinds []fault, named string, why error) []fault {
+	return slices.DeleteFunc(kinds, func(k fault) bool {
+		out := why != nil && strings.Contains(k.name, named)
+		if out {
+			b.leaveOut(k.name, why.Error())
+		}
+		return out
+	})
+}
 
 // draw picks a kind by its share.
 func (b *bench) draw(kinds []fault) int {
@@ -205,19 +226,19 @@ func (b *bench) killedFar(ctx context.Context, t *tally) error {
 // alone waits until no process of a copy writes to the target any more: after the command was
 // killed, the others end once their connections to it are closed.
 func (b *bench) alone(ctx context.Context) error {
+	return b.aloneIn(ctx, b.dst)
+}
+
+// aloneIn does so of any target.
+func (b *bench) aloneIn(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		fd, err := unix.Open(b.dst, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-		if err != nil {
-			return err
-		}
 		free := true
-		if j, err := os.Open(filepath.Join(b.dst, ".linerate.journal")); err == nil {
+		if j, err := os.Open(filepath.Join(dir, ".linerate.journal")); err == nil {
 			free = kernel.LockOpened(j) == nil
 			_ = j.Close() // was only looked at
 		}
-		_ = unix.Close(fd) // likewise
 		if free {
 			return nil
 		}
@@ -314,88 +335,6 @@ func (b *bench) full(ctx context.Context, t *tally) (err error) {
 		return err
 	}
 	return b.last(ctx, t)
-}
-
-// changed changes the source while it is copied.
-func (b *bench) changed(ctx context.Context, t *tally) error {
-	if err := b.tree(); err != nil {
-		return err
-	}
-	b.fresh = false
-	for i := range 50 {
-		if err := os.WriteFile(b.changing(i), version(0), 0o644); err != nil {
-			return err
-		}
-	}
-	stop := make(chan struct{})
-	var wait sync.WaitGroup
-	var failed error
-	wait.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Millisecond):
-			}
-			if failed = b.change(i); failed != nil {
-				return
-			}
-		}
-	})
-	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
-	out, err := cmd.CombinedOutput()
-	close(stop)
-	wait.Wait()
-	if failed != nil {
-		return failed
-	}
-	if err != nil {
-		t.cut++
-		var ee *exec.ExitError
-		if !errors.As(err, &ee) || ee.ExitCode() != 6 {
-			return fmt.Errorf("exit code of a copy whose source changed: %w: %s", err, out)
-		}
-	}
-	wrong, err := b.wrong(true)
-	if err != nil {
-		return err
-	}
-	t.wrong += wrong
-	return b.last(ctx, t)
-}
-
-// changing is one of the files that are changed.
-func (b *bench) changing(i int) string {
-	return filepath.Join(b.src, "d", fmt.Sprintf("f%d", i%50))
-}
-
-// version is what a file holds after a change: one byte, and a length that tell which.
-func version(i int) []byte { return bytes.Repeat([]byte{byte('a' + i%26)}, 1000+i) }
-
-// isVersion tells whether a content is one whole version, or the empty one that a file has
-// while it is written anew.
-func isVersion(b []byte) bool {
-	return len(b) == 0 || len(b) >= 1000 && bytes.Equal(b, version(len(b)-1000))
-}
-
-// change makes one change.
-func (b *bench) change(i int) error {
-	path, content := b.changing(i), version(i)
-	switch i % 4 {
-	case 0:
-		return errors.Join(os.WriteFile(path+".new", content, 0o644), os.Rename(path+".new", path))
-	case 1:
-		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	case 2:
-		if err := os.Truncate(path, 0); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	}
-	return os.WriteFile(path, content, 0o644)
 }
 
 // last copies once more, undisturbed, and compares.

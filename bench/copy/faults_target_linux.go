@@ -36,35 +36,35 @@ func (b *bench) forNobody() error {
 	return errors.Join(os.Chmod(b.Home, 0o711), os.MkdirAll(home, 0o700), os.Chown(home, nobody, nobody), os.Chown(b.dst, nobody, nobody))
 }
 
-// unreadable has one file that the user may not read: all others are copied, it is named, and
+// unreadable has one file of 10,000 that the user may not read: all others are copied, it is named, and
 // the exit code says so.
 func (b *bench) unreadable(ctx context.Context, t *tally) error {
-	if err := errors.Join(b.tree(), b.forNobody()); err != nil {
+	if err := errors.Join(b.manySmall(), b.forNobody()); err != nil {
 		return err
 	}
-	name := fmt.Sprintf("d/f%d", b.rand.IntN(200))
+	name := smallName(b.rand.IntN(manySmall))
 	path := filepath.Join(b.src, name)
 	if err := os.Chmod(path, 0); err != nil {
 		return err
 	}
 	// What it keeps differs in owners, which are not compared here.
-	out, err := b.asNobody(ctx, "copy", b.src+"/", b.dst).CombinedOutput()
+	out, ran := b.asNobody(ctx, "copy", b.src+"/", b.dst).CombinedOutput()
 	if err := os.Chmod(path, 0o644); err != nil {
 		return err
 	}
 	t.cut++
 	var ee *exec.ExitError
-	if !errors.As(err, &ee) || ee.ExitCode() != 6 || !strings.Contains(string(out), name) {
+	if !errors.As(ran, &ee) || ee.ExitCode() != 6 || !strings.Contains(string(out), name) {
 		t.falseDone++
-		fmt.Printf("with %s unreadable: %v\n%s\n", name, err, out)
+		fmt.Printf("with %s unreadable: %v\n%s\n", name, ran, out)
 	}
 	wrong, err := b.wrong(false)
 	if err != nil {
 		return err
 	}
 	t.wrong += wrong
-	for i := range 200 {
-		if other := fmt.Sprintf("d/f%d", i); other != name {
+	for i := range manySmall {
+		if other := smallName(i); other != name {
 			if _, err := os.Lstat(filepath.Join(b.dst, other)); err != nil {
 				t.unfinished++
 				fmt.Printf("not copied beside an unreadable file: %v\n", err)
@@ -72,6 +72,30 @@ func (b *bench) unreadable(ctx context.Context, t *tally) error {
 		}
 	}
 	return b.last(ctx, t)
+}
+
+const manySmall = 10000
+
+func smallName(i int) string { return fmt.Sprintf("d%02d/f%05d", i%100, i) }
+
+// manySmall makes the source many files of some bytes.
+func (b *bench) manySmall() error {
+	b.fresh = false
+	if err := errors.Join(os.RemoveAll(b.src), os.RemoveAll(b.dst), os.Mkdir(b.dst, 0o755)); err != nil {
+		return err
+	}
+	for i := range manySmall {
+		path := filepath.Join(b.src, smallName(i))
+		if i < 100 { // each of them makes its directory
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(path, version(b.rand.IntN(500)), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flipped changes a bit of a file in the target and nothing else of it: a comparison finds it,

@@ -378,40 +378,63 @@ func (b *bench) after(ctx context.Context, t *tally, o outcome, err error) error
 	return b.last(ctx, t)
 }
 
-// severed cuts all connections, or has them carry nothing any more.
+// severed cuts all connections.
 func (b *bench) severed(ctx context.Context, t *tally) error {
+	return b.ended(ctx, t, func(p *proxy, _ io.Writer, _ []byte) error { p.cutAll(); return errCut })
+}
+
+// halfOpen has a connection stay, and carry nothing any more.
+func (b *bench) halfOpen(ctx context.Context, t *tally) error {
+	return b.ended(ctx, t, func(p *proxy, _ io.Writer, _ []byte) error { <-p.halt; return errCut })
+}
+
+func (b *bench) ended(ctx context.Context, t *tally, do func(p *proxy, to io.Writer, chunk []byte) error) error {
 	if err := b.tree(); err != nil {
 		return err
 	}
-	m := mischief{conn: 1 + b.rand.IntN(2), at: b.rand.Int64N(30 << 20)}
-	m.do = func(p *proxy, _ io.Writer, _ []byte) error { p.cutAll(); return errCut }
-	if b.rand.IntN(3) == 0 {
-		m.do = func(p *proxy, _ io.Writer, _ []byte) error { <-p.halt; return errCut }
-	}
+	m := mischief{conn: 1 + b.rand.IntN(2), at: b.rand.Int64N(30 << 20), do: do}
 	o, err := b.between(ctx, m, 3*time.Second)
 	return b.after(ctx, t, o, err)
 }
 
-// stalled holds one stream up for a while, and has strangers and a replay of what the dialler
-// began with come to the port. None of that may end the copy.
+// stalled holds one stream up for a while.
 func (b *bench) stalled(ctx context.Context, t *tally) error {
+	return b.borne(ctx, t, time.Duration(500+b.rand.IntN(2500))*time.Millisecond, nil)
+}
+
+func (b *bench) stalledLong(ctx context.Context, t *tally) error {
+	return b.borne(ctx, t, 61*time.Second, nil)
+}
+
+// visited has strangers come to the port: one that speaks another protocol, one that says what only a
+// stream of the run may say, and one that says nothing.
+func (b *bench) visited(ctx context.Context, t *tally) error {
+	return b.borne(ctx, t, 0, func(_, chunk []byte) [][]byte {
+		return [][]byte{[]byte("GET / HTTP/1.0\r\n\r\n"), chunk, nil}
+	})
+}
+
+// replayed has what the dialler of the control stream began with come once more, whole and in part.
+func (b *bench) replayed(ctx context.Context, t *tally) error {
+	cut := b.rand.IntN(200)
+	return b.borne(ctx, t, 0, func(first, _ []byte) [][]byte {
+		return [][]byte{first, first[:min(cut, len(first))], first}
+	})
+}
+
+// borne holds one stream up, and has come to the port what calls gives by what the dialler has said. None
+// of that may end the copy.
+func (b *bench) borne(ctx context.Context, t *tally, wait time.Duration, calls func(first, chunk []byte) [][]byte) error {
 	if err := b.tree(); err != nil {
 		return err
-	}
-	wait := time.Duration(500+b.rand.IntN(2500)) * time.Millisecond
-	if b.rand.IntN(15) == 0 {
-		wait = 61 * time.Second
 	}
 	m := mischief{conn: 1, at: b.rand.Int64N(10 << 20)}
 	m.do = func(p *proxy, to io.Writer, chunk []byte) error {
 		p.mu.Lock()
 		first := p.first
 		p.mu.Unlock()
-		for _, said := range [][]byte{first, []byte("GET / HTTP/1.0\r\n\r\n"), chunk, nil} {
-			if c, err := net.Dial("tcp", p.to); err == nil {
-				_, _ = c.Write(said) // it may be closed at once
-				_ = c.Close()        // said what it was to say
-			}
+		if calls != nil {
+			p.call(calls(first, chunk))
 		}
 		select {
 		case <-time.After(wait):
@@ -423,7 +446,17 @@ func (b *bench) stalled(ctx context.Context, t *tally) error {
 	o, err := b.between(ctx, m, 3*time.Minute)
 	if err == nil && !o.over {
 		t.unfinished++
-		fmt.Printf("a copy ended after a stall of %v\n", wait)
+		fmt.Printf("a copy ended after a stall of %v, or a stranger\n", wait)
 	}
 	return b.after(ctx, t, o, err)
+}
+
+// call has strangers come to the port of the run, who say one thing each.
+func (p *proxy) call(said [][]byte) {
+	for _, s := range said {
+		if c, err := net.Dial("tcp", p.to); err == nil {
+			_, _ = c.Write(s) // it may be closed at once
+			_ = c.Close()     // said what it was to say
+		}
+	}
 }

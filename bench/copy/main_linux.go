@@ -80,6 +80,7 @@ type bench struct {
 	rand                     *rand.Rand
 	programs                 *regexp.Regexp // which of the others run
 	src, dst                 string
+	disks                    string  // where disks are mounted that both ends see
 	far                      *far    // nil: no sshd
 	xrootd                   *xrootd // nil: none runs
 	fresh                    bool    // the source is as it was made

@@ -26,9 +26,12 @@ const (
 	Write  Op = "write"
 	Sync   Op = "sync" // fsync, fdatasync
 	Create Op = "create"
+	// Rename is of the name that it had, SyncDir is fsync of a directory.
+	Rename  Op = "rename"
+	SyncDir Op = "syncdir"
 )
 
-// Fault has operations fail with an error.
+// Fault has operations fail with an error, or something happen at them.
 type Fault struct {
 	Op   Op
 	Name string // part of the file's name at that time; "": of every file
@@ -37,6 +40,10 @@ type Fault struct {
 	After    int // so many of these operations are right before
 	Times    int // so many fail then; 0: all
 	Err      syscall.Errno
+	// Meet is called before the operation, which goes on then if Err is 0; nil: nothing happens.
+	Meet func()
+	// Flip: of a write: the disk keeps it with another bit at From, or at its middle, and says nothing.
+	Flip bool
 }
 
 // Disk is a mounted one.
@@ -90,8 +97,8 @@ func (f *Fault) meets(op Op, name string, from, to int64) bool {
 	return f.Op == op && strings.Contains(name, f.Name) && (f.To == 0 || from < f.To && to > f.From)
 }
 
-// fails is what an operation fails with, 0: it does not. d.mu is held.
-func (d *Disk) fails(op Op, name string, from, to int64) syscall.Errno {
+// met is the fault that an operation meets; nil: none. d.mu is held.
+func (d *Disk) met(op Op, name string, from, to int64) *Fault {
 	for i := range d.faults {
 		f := &d.faults[i]
 		if !f.meets(op, name, from, to) {
@@ -101,21 +108,45 @@ func (d *Disk) fails(op Op, name string, from, to int64) syscall.Errno {
 			f.After--
 			continue
 		}
+		met := *f
 		if f.Times > 0 {
 			if f.Times--; f.Times == 0 {
 				f.Op = "" // it is over
 			}
 		}
 		d.failed++
-		return f.Err
+		return &met
 	}
-	return 0
+	return nil
+}
+
+// happens does what the fault does, and gives what the operation fails with; 0: it does not.
+func (f *Fault) happens() syscall.Errno {
+	if f == nil {
+		return 0
+	}
+	if f.Meet != nil {
+		f.Meet()
+	}
+	return f.Err
 }
 
 func (d *Disk) fault(op Op, name string, from, to int64) syscall.Errno {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.fails(op, name, from, to)
+	f := d.met(op, name, from, to)
+	d.mu.Unlock()
+	return f.happens()
+}
+
+// flipped is what a disk that spoils it keeps of data at a place.
+func (f *Fault) flipped(data []byte, off int64) []byte {
+	data = append([]byte(nil), data...)
+	at := int64(len(data) / 2)
+	if f.From >= off && f.From < off+int64(len(data)) {
+		at = f.From - off
+	}
+	data[at] ^= 0x10
+	return data
 }
 
 // node is a file or a directory.
@@ -156,6 +187,46 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	return in, &handle{f.(*fs.LoopbackFile), in.Operations().(*node)}, more, 0
 }
 
+// Rename implements fs.NodeRenamer.
+func (n *node) Rename(ctx context.Context, name string, to fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+	if errno := n.d.fault(Rename, name, 0, 0); errno != 0 {
+		return errno
+	}
+	return n.LoopbackNode.Rename(ctx, name, to, newName, flags)
+}
+
+// OpendirHandle implements fs.NodeOpendirHandler.
+func (n *node) OpendirHandle(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	f, more, errno := n.LoopbackNode.OpendirHandle(ctx, flags)
+	if errno != 0 {
+		return nil, 0, errno
+	}
+	return &dirHandle{f.(dirStream), n}, more, 0
+}
+
+// dirStream is what the directory below offers.
+type dirStream interface {
+	fs.FileReaddirenter
+	fs.FileSeekdirer
+	fs.FileReleasedirer
+	fs.FileFsyncdirer
+	fs.FileIoctler
+}
+
+// dirHandle is an open directory.
+type dirHandle struct {
+	dirStream
+	n *node
+}
+
+// Fsyncdir implements fs.FileFsyncdirer.
+func (h *dirHandle) Fsyncdir(ctx context.Context, flags uint32) syscall.Errno {
+	if errno := h.n.d.fault(SyncDir, h.n.name(), 0, 0); errno != 0 {
+		return errno
+	}
+	return h.dirStream.Fsyncdir(ctx, flags)
+}
+
 // handle is an open file.
 type handle struct {
 	*fs.LoopbackFile
@@ -177,14 +248,17 @@ func (h *handle) Read(ctx context.Context, buf []byte, off int64) (fuse.ReadResu
 func (h *handle) Write(ctx context.Context, data []byte, off int64) (uint32, syscall.Errno) {
 	d := h.n.d
 	d.mu.Lock()
-	errno := d.fails(Write, h.n.name(), off, off+int64(len(data)))
-	if errno == 0 {
+	f := d.met(Write, h.n.name(), off, off+int64(len(data)))
+	if f == nil || f.Err == 0 {
 		ino := h.n.StableAttr().Ino
 		d.dirty[ino] = append(d.dirty[ino], extent{off, int64(len(data))})
 	}
 	d.mu.Unlock()
-	if errno != 0 {
+	if errno := f.happens(); errno != 0 {
 		return 0, errno
+	}
+	if f != nil && f.Flip {
+		data = f.flipped(data, off)
 	}
 	return h.LoopbackFile.Write(ctx, data, off)
 }
@@ -205,10 +279,11 @@ func (h *handle) Writev(ctx context.Context, data [][]byte, off int64) (n uint32
 func (h *handle) Fsync(ctx context.Context, flags uint32) syscall.Errno {
 	d, ino := h.n.d, h.n.StableAttr().Ino
 	d.mu.Lock()
-	errno := d.fails(Sync, h.n.name(), 0, 0)
+	f := d.met(Sync, h.n.name(), 0, 0)
 	dirty := d.dirty[ino]
 	delete(d.dirty, ino)
 	d.mu.Unlock()
+	errno := f.happens()
 	if errno == 0 {
 		return h.LoopbackFile.Fsync(ctx, flags)
 	}

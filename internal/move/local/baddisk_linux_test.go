@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -144,5 +145,40 @@ func TestADiskThatFailsInTheMiddle(t *testing.T) {
 				t.Errorf("once it is well: %v, right are %q, failed %q", err, right, named(r))
 			}
 		})
+	}
+}
+
+// A disk that keeps another bit than it was given, once or always, is found by --verify full: the block is
+// written again, or the file fails by name. Whatever happens at a request of it, that is done.
+func TestADiskThatKeepsAnotherBitIsFoundInFull(t *testing.T) {
+	const size = 9 << 20
+	src := t.TempDir()
+	for name, n := range map[string]int{"middle": size, "small": 5000} {
+		if err := os.WriteFile(filepath.Join(src, name), movetest.Pattern(n, byte(n)), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		times int
+	}{{"middle", 1}, {"middle", 0}, {"small", 0}} {
+		d, at, below := badDisk(t)
+		var renamed, synced atomic.Int32
+		note := func(op baddisk.Op, n *atomic.Int32) baddisk.Fault {
+			return baddisk.Fault{Op: op, Times: 1, Meet: func() { n.Add(1) }}
+		}
+		d.Set(baddisk.Fault{Op: baddisk.Write, Name: c.name, From: 4500, To: 4501, Times: c.times, Flip: true}, note(baddisk.Rename, &renamed), note(baddisk.SyncDir, &synced))
+		r, err := attempt(t, src, at, full())
+		right := compareFiles(t, src, below)
+		if failed := named(r); err != nil || len(right)+len(failed) != 2 || c.times == 0 && !slices.Equal(failed, []string{c.name}) {
+			t.Errorf("%s, %d times: %v, right are %q, failed %q", c.name, c.times, err, right, failed)
+		}
+		if renamed.Load() != 1 || synced.Load() != 1 || d.Failed() < 3 {
+			t.Errorf("%d renames, %d directories made durable were met, %d faults", renamed.Load(), synced.Load(), d.Failed())
+		}
+		d.Set()
+		if _, err := run(t, src, at, full()); err != nil || len(compareFiles(t, src, below)) != 2 {
+			t.Errorf("%s, once it is well: %v", c.name, err)
+		}
 	}
 }

@@ -44,7 +44,11 @@ func (b *bench) labFaults(ctx context.Context, wanted *regexp.Regexp) (kinds []f
 			return kinds, tallies, err
 		}
 	}
-	return kinds, tallies, nil
+	if wanted.MatchString(powerName) {
+		kinds, tallies = append(kinds, fault{name: powerName}), append(tallies, tally{})
+		err = b.powerLost(ctx, &tallies[len(tallies)-1])
+	}
+	return kinds, tallies, err
 }
 
 // labCopy copies from one host of the lab to the other, in some seconds.

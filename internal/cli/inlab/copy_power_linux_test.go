@@ -1,22 +1,16 @@
 package inlab
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/uml"
-	"linerate/internal/move"
-	"linerate/internal/move/journal"
+	"linerate/internal/move/movetest/powerlog"
 )
 
 // powerLab is a host with a kernel of its own, a disk, and one that the writes to it are
@@ -36,19 +30,6 @@ links:
 flow: {from: [client1], to: server1, via: eth0}
 `
 
-// prepareLog has every write to /mnt/logged noted on the other disk, in the order in which a
-// power loss may keep them (Documentation/admin-guide/device-mapper/log-writes.rst).
-const prepareLog = `set -e
-umount /dev/ubdb /dev/ubdc
-modprobe dm-log-writes
-dmsetup create logged --table "0 $(cat /sys/block/ubdb/size) log-writes /dev/ubdb /dev/ubdc"
-dmsetup mknodes
-mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/logged
-mkdir -p /mnt/logged /tmp/source/d
-mount /dev/mapper/logged /mnt/logged
-sync
-`
-
 // Power may fail at any moment of a copy: whatever of its writes the disk has then, what has
 // its name is whole and right, and the journal of large files tells of no block that is not
 // there.
@@ -65,8 +46,14 @@ func TestPowerLossAtEveryPointOfACopy(t *testing.T) {
 	const tries = 3
 	for try := range tries {
 		data, log := logged(t, binary, src)
-		if err := whole(t, data, log); err == nil {
-			replay(t, log, src, true)
+		dir := t.TempDir()
+		mounted(t, dir, "-t", "tmpfs", "tmpfs") // in memory: the image is mounted again and again
+		image := filepath.Join(dir, "image")
+		if err := powerlog.Replay(log, image, powerDisk, func(powerlog.Entry) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := powerlog.Same(image, data, powerDisk); err == nil {
+			replay(t, log, image, src)
 			return
 		} else if t.Logf("try %d: %v", try+1, err); try == tries-1 {
 			t.Error("the log was never whole, so that it proves nothing")
@@ -88,15 +75,14 @@ func logged(t *testing.T, binary, src string) (data, log string) {
 	in := func(script string, args ...string) {
 		u.run(t, append([]string{"lab", "exec", "client1", "--", "sh", "-c", script}, args...)...)
 	}
-	in(prepareLog)
-	in(`dmsetup message logged 0 mark begun`)
+	in(powerlog.Prepare)
 	// Slow enough that the journal is appended to several times.
 	// Through the page cache data reach the disk long after they were written, unless they are
 	// waited for.
 	for _, how := range []string{"yes", "no"} {
 		u.run(t, "copy", "--plain", "--limit", "20MB", "--direct", how, "lab:client1:"+src+"/", "lab:client1:/mnt/logged/direct-"+how)
 	}
-	in(`umount /mnt/logged && dmsetup remove logged && sync`)
+	in(powerlog.Finish)
 	found, err := filepath.Glob(filepath.Join(u.dir, "linerate", "lab-*", "client1", "kernel", "disk-[dl]*"))
 	if err != nil || len(found) != 2 {
 		t.Fatalf("%q, %v", found, err)
@@ -109,36 +95,6 @@ func logged(t *testing.T, binary, src string) (data, log string) {
 	}
 	u.run(t, "lab", "down")
 	return filepath.Join(kept, "disk-data"), filepath.Join(kept, "disk-log")
-}
-
-// whole holds the log against the disk: the writes of a log that lost none make the very disk.
-// dm-log-writes loses some where it finds no memory for them, and goes on.
-func whole(t *testing.T, data, log string) error {
-	t.Helper()
-	image, err := os.Open(replay(t, log, "", false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer image.Close()
-	disk, err := os.Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer disk.Close()
-	const piece = 1 << 20
-	a, b := make([]byte, piece), make([]byte, piece)
-	for at := int64(0); at < powerDisk; at += piece {
-		if _, err := image.ReadAt(a, at); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := disk.ReadAt(b, at); err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(a, b) {
-			return fmt.Errorf("the log lacks writes: what it tells differs from the disk within the MiB at %d", at)
-		}
-	}
-	return nil
 }
 
 // powerDisk is the size of the disk whose writes are logged.
@@ -163,188 +119,67 @@ func powerSource(t *testing.T, src string) {
 	}
 }
 
-// Flags of an entry of the log (drivers/md/dm-log-writes.c).
-const (
-	logFlush   = 1
-	logFUA     = 2
-	logDiscard = 4
-	logMark    = 8
-	logMagic   = 0x6a736677736872
-)
-
-// replay writes what the log has to an image, entry by entry, and looks at it, if it is to,
-// wherever the disk was told to keep everything, and at some places between.
-func replay(t *testing.T, path, src string, looks bool) (filled string) {
+// replay looks at what the log has, wherever the disk was told to keep everything, and at some places
+// between.
+func replay(t *testing.T, log, image, src string) {
 	t.Helper()
-	log, err := os.Open(path)
+	p := &powerPoints{image: image, src: src}
+	err := powerlog.Replay(log, image, powerDisk, func(e powerlog.Entry) error {
+		if e.Begun && (e.Kept || e.Number%37 == 0) {
+			p.look(t, fmt.Sprintf("entry %d of %d", e.Number, e.Of))
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer log.Close()
-	head := make([]byte, 512)
-	if _, err := io.ReadFull(log, head); err != nil {
-		t.Fatal(err)
-	}
-	if got := binary.LittleEndian.Uint64(head); got != logMagic {
-		t.Fatalf("the log begins with %#x", got)
-	}
-	entries, sector := binary.LittleEndian.Uint64(head[16:]), int64(binary.LittleEndian.Uint32(head[24:]))
-	dir := t.TempDir()
-	// In memory: the image is mounted again and again.
-	mounted(t, dir, "-t", "tmpfs", "tmpfs")
-	image, err := os.OpenFile(filepath.Join(dir, "image"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer image.Close()
-	if err := image.Truncate(powerDisk); err != nil {
-		t.Fatal(err)
-	}
-	p := &powerPoint{dir: dir, src: src}
-	at, begun := sector, false
-	for i := range entries {
-		if _, err := log.ReadAt(head[:32], at); err != nil {
-			t.Fatal(err)
-		}
-		to, n := int64(binary.LittleEndian.Uint64(head)), int64(binary.LittleEndian.Uint64(head[8:]))
-		flags, more := binary.LittleEndian.Uint64(head[16:]), n*sector
-		at += sector
-		switch {
-		case flags&logMark != 0:
-			begun, more = true, 0
-		case flags&logDiscard != 0:
-			more = 0
-		}
-		if looks && begun && (flags&(logFlush|logFUA) != 0 || i%37 == 0) {
-			p.look(t, fmt.Sprintf("entry %d of %d", i, entries))
-		}
-		if more > 0 {
-			if _, err := io.Copy(io.NewOffsetWriter(image, to*sector), io.NewSectionReader(log, at, more)); err != nil {
-				t.Fatal(err)
-			}
-			at += more
-		}
-	}
-	if !looks {
-		return image.Name()
 	}
 	p.look(t, "the end")
-	t.Logf("%d entries of the log; %d moments looked at, %d with a journal that told of blocks (%d in all), %d files under their names at the end", entries, p.looked, p.told, p.blocks, p.named)
+	t.Logf("%d moments looked at, %d with a journal that told of blocks (%d in all), %d files under their names at the end", p.looked, p.told, p.blocks, p.named)
 	if p.looked < 20 || p.told < 3 || p.named != 2*62 {
 		t.Error("too little was looked at to prove anything")
 	}
-	return image.Name()
 }
 
-// powerPoint is what the disk holds if the power fails at one moment.
-type powerPoint struct {
-	dir, src                    string
+// powerPoints are what the disk holds if the power fails, moment by moment.
+type powerPoints struct {
+	image, src                  string
 	looked, told, blocks, named int
 }
 
-func (p *powerPoint) look(t *testing.T, when string) {
+func (p *powerPoints) look(t *testing.T, when string) {
 	t.Helper()
 	p.looked++
-	// A mount writes: to a copy of it. Each has a name and an inode of its own: the loop device of
-	// the one before may still hold that, and mount would take it again with what it has cached.
-	copied, at := filepath.Join(p.dir, fmt.Sprintf("copied-%d", p.looked)), filepath.Join(p.dir, "at")
-	defer os.Remove(copied)
-	if out, err := exec.Command("cp", "--sparse=always", filepath.Join(p.dir, "image"), copied).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if err := os.MkdirAll(at, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("mount", "-o", "loop", copied, at).CombinedOutput(); err != nil {
-		t.Fatalf("%s: mount: %v: %s", when, err, out)
-	}
-	defer func() {
-		// Lazily: a program that another test starts at this moment has our files open until it runs.
-		if out, err := exec.Command("umount", "-l", at).CombinedOutput(); err != nil {
-			t.Fatalf("umount: %v: %s", err, out)
-		}
-	}()
 	p.named = 0
-	for _, how := range []string{"yes", "no"} {
-		if root := filepath.Join(at, "direct-"+how); is(root) {
-			p.files(t, when, root)
-			p.journal(t, when, root)
+	told := false
+	err := powerlog.Mounted(p.image, filepath.Dir(p.image), func(at string) error {
+		for _, how := range []string{"yes", "no"} {
+			root := filepath.Join(at, "direct-"+how)
+			if !is(root) {
+				continue
+			}
+			m, err := powerlog.Look(root, p.src)
+			if err != nil {
+				return err
+			}
+			for _, bad := range append(m.Wrong, m.Ahead...) {
+				t.Errorf("%s: %s", when, bad)
+			}
+			p.named, p.blocks = p.named+m.Named, p.blocks+m.Blocks
+			told = told || m.Blocks > 0
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	if told {
+		p.told++
 	}
 }
 
 func is(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// files compares what has its name with the source.
-func (p *powerPoint) files(t *testing.T, when, root string) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || strings.Contains(d.Name(), "linerate") {
-			return err
-		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		got, gerr := os.ReadFile(path)
-		want, werr := os.ReadFile(filepath.Join(p.src, rel))
-		if gerr != nil || werr != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: %s has %d bytes, the source %d, and they differ (%v, %v)", when, rel, len(got), len(want), gerr, werr)
-		}
-		p.named++
-		return nil
-	})
-	if err != nil {
-		t.Errorf("%s: %v", when, err)
-	}
-}
-
-// journal holds what the journal tells against what the temporary files hold.
-func (p *powerPoint) journal(t *testing.T, when, root string) {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(root, journal.Name))
-	if err != nil {
-		return // not there yet, or not any more
-	}
-	j, err := journal.Read(b)
-	if err != nil {
-		return // a next copy begins anew
-	}
-	some := false
-	for name, f := range j.Files {
-		temp := filepath.Join(root, filepath.Dir(name), "."+filepath.Base(name)+".linerate-"+j.Run)
-		st, err := os.Stat(temp)
-		if err != nil {
-			if len(f.Blocks) > 0 { // it has its name by then, and is compared as that
-				if _, err := os.Stat(filepath.Join(root, name)); err != nil {
-					t.Errorf("%s: the journal tells of %d blocks of %s, which is not there", when, len(f.Blocks), name)
-				}
-			}
-			continue
-		}
-		got, err := os.ReadFile(temp)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, x := range f.Blocks {
-			from, to := i*move.BlockSize, min((i+1)*move.BlockSize, f.Source.Size)
-			if to > st.Size() {
-				t.Errorf("%s: block %d of %s ends at %d, the file at %d", when, i, name, to, st.Size())
-				continue
-			}
-			if x.Leaf.Hash != move.Sum(move.Fast, []move.Extent{{Offset: from, Length: to - from}}, got[from:to]) {
-				t.Errorf("%s: block %d of %s is not as the journal says", when, i, name)
-			}
-			some = true
-			p.blocks++
-		}
-	}
-	if some {
-		p.told++
-	}
 }
 
 // mounted mounts something for the time of a test. A loop device lets its image go some time

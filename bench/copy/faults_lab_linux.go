@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -17,14 +18,21 @@ func (b *bench) labFaults(ctx context.Context, wanted *regexp.Regexp) (kinds []f
 	onLink := func(what string) func(context.Context, *tally) error {
 		return func(ctx context.Context, t *tally) error { return b.onLink(ctx, t, what) }
 	}
+	up := func(more ...string) func(context.Context, func(lab.Status) error) error {
+		return func(ctx context.Context, work func(lab.Status) error) error { return b.inLab(ctx, gigabit, "200us", 1500, more, work) }
+	}
 	for _, group := range []struct {
-		more  []string
+		up    func(context.Context, func(lab.Status) error) error
 		kinds []fault
 	}{
-		{[]string{"--seed", "1"}, []fault{{"in a lab: link cut in the middle, for good or for 3 s", 0, onLink("loss=100%")}, {"in a lab: path MTU shrunk in the middle", 0, onLink("mtu=1000")}}},
-		{[]string{"--kernel", "client1"}, []fault{{"in a lab: clock of the source's host set a day forth or back, before or in the middle", 0, b.clock}}},
+		{up("--seed", "1"), []fault{{"in a lab: link cut in the middle, for good or for 3 s", 0, onLink("loss=100%")}, {"in a lab: path MTU shrunk in the middle", 0, onLink("mtu=1000")}}},
+		{up("--kernel", "client1"), []fault{{"in a lab: clock of the source's host set a day forth or back, before or in the middle", 0, b.clock}}},
+		{b.inQuotaLab, []fault{{"in a lab: quota of an ext4 reached", 0, b.labQuota}}},
 	} {
-		err := b.inLab(ctx, gigabit, "200us", 1500, group.more, func(s lab.Status) error {
+		if !slices.ContainsFunc(group.kinds, func(k fault) bool { return wanted.MatchString(k.name) }) {
+			continue
+		}
+		err := group.up(ctx, func(s lab.Status) error {
 			b.link, b.injected = s.Links[0].ID, 0
 			for _, k := range group.kinds {
 				if !wanted.MatchString(k.name) {

@@ -45,7 +45,7 @@ func (b *bench) kinds() []fault {
 		{"in memory: a bit of a block flips between its hash and the comparison, once or always", 6, b.inMemory},
 		{"target full: blocks or inodes", 6, b.full},
 		{quotaName, 3, b.quota},
-		{"target's quota reached, as its disk says (FUSE)", 3, b.quotaOnDisk},
+		{"quota reached, as the target's disk says (FUSE)", 3, b.quotaOnDisk},
 		{badDiskName, 8, b.badDisk},
 		{spoiledDiskName, 5, b.spoiledDisk},
 		{"source appended to, cut, replaced, deleted meanwhile", 5, b.changed},

@@ -50,7 +50,12 @@ func main() {
 	labs := flag.Int("labs", 0, "with -faults: so many cases of each kind that takes a lab")
 	portions := flag.String("portions", "", "with -faults: a `FILE` to which the cases are added, and of which the sum is printed; each run takes its own -seed")
 	seed := flag.Uint64("seed", 1, "of the order, of the data and of the faults")
+	quota := flag.Int("quota-kib", -1, "set nobody's quota on -dir and end, which this program asks of itself within a lab; 0: no bound")
 	flag.Parse()
+	if *quota >= 0 {
+		kit.Main("copy", func(context.Context) error { return setQuota(*dir, uint64(*quota)) })
+		return
+	}
 	b := &bench{rounds: *rounds, mib: *size, files: *files, manyFiles: *many, labs: *labs, portionsAt: *portions, seed: *seed, rand: rand.New(rand.NewPCG(*seed, 0))}
 	kit.Main("copy", func(ctx context.Context) error {
 		wanted, err := regexp.Compile(*only)

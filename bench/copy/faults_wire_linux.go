@@ -11,7 +11,9 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -326,7 +328,7 @@ func meet(s, r *end) (at netip.AddrPort, peer wire.Pin, err error) {
 // handshake, late ones data.
 func (b *bench) somewhere() mischief {
 	m := mischief{conn: b.rand.IntN(3), down: b.rand.IntN(4) == 0}
-	switch reach := []int64{400, 8 << 10, 30 << 20}[b.rand.IntN(3)]; {
+	switch reach := []int64{400, 8 << 10, b.reach()}[b.rand.IntN(3)]; {
 	case m.down:
 		m.at = b.rand.Int64N(600)
 	case m.conn == 0:
@@ -335,6 +337,16 @@ func (b *bench) somewhere() mischief {
 		m.at = b.rand.Int64N(reach)
 	}
 	return m
+}
+
+// reach is how many bytes each of two data streams carries for certain, or nearly so.
+func (b *bench) reach() int64 {
+	const packs = 1 << 20
+	st, err := os.Stat(filepath.Join(b.src, "large"))
+	if err != nil {
+		return packs
+	}
+	return packs + st.Size()/3
 }
 
 // wired spoils what is under way.
@@ -392,7 +404,7 @@ func (b *bench) ended(ctx context.Context, t *tally, do func(p *proxy, to io.Wri
 	if err := b.tree(); err != nil {
 		return err
 	}
-	m := mischief{conn: 1 + b.rand.IntN(2), at: b.rand.Int64N(30 << 20), do: do}
+	m := mischief{conn: 1 + b.rand.IntN(2), at: b.rand.Int64N(b.reach()), do: do}
 	o, err := b.between(ctx, m, 3*time.Second)
 	return b.after(ctx, t, o, err)
 }
@@ -428,7 +440,7 @@ func (b *bench) borne(ctx context.Context, t *tally, wait time.Duration, calls f
 	if err := b.tree(); err != nil {
 		return err
 	}
-	m := mischief{conn: 1, at: b.rand.Int64N(10 << 20)}
+	m := mischief{conn: 1, at: b.rand.Int64N(b.reach())}
 	m.do = func(p *proxy, to io.Writer, chunk []byte) error {
 		p.mu.Lock()
 		first := p.first

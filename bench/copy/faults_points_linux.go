@@ -19,33 +19,40 @@ import (
 	"linerate/internal/move/movetest/baddisk"
 )
 
-// point is a moment of a copy that the disk of its target sees.
+// point is a moment of a copy that the disk of one of its ends sees.
 type point struct {
+	end  string // whose disk
 	name string
 	op   baddisk.Op
 	of   string // part of the file's name
 	most int    // it is drawn how many times a copy gets there before, up to this many
 }
 
-// points are those at which a target has something else than before. A file has ".linerate-" in its name
-// until it is whole.
+// points are those at which a target has something else than before, and those of a source. A file of a
+// target has ".linerate-" in its name until it is whole.
 func points() []point {
 	return []point{
-		{"open", baddisk.Create, "", 150},
-		{"write", baddisk.Write, ".linerate-", 220},
-		{"fdatasync", baddisk.Sync, ".linerate-", 150},
-		{"append", baddisk.Write, "journal", 4},
-		{"rename", baddisk.Rename, "", 150},
-		{"dirsync", baddisk.SyncDir, "", 3},
+		{target, "open", baddisk.Create, "", 150},
+		{target, "write", baddisk.Write, ".linerate-", 220},
+		{target, "fdatasync", baddisk.Sync, ".linerate-", 150},
+		{target, "append", baddisk.Write, "journal", 4},
+		{target, "rename", baddisk.Rename, "", 150},
+		{target, "dirsync", baddisk.SyncDir, "", 3},
+		{source, "open", baddisk.Open, "", 150},
+		{source, "read", baddisk.Read, "", 220},
 	}
 }
 
-const atPoint = "kill -9 at the target's "
+const (
+	atPoint = "kill -9 at the "
+	target  = "target's"
+	source  = "source's"
+)
 
 // pointKinds are the kinds of faults at each point.
 func (b *bench) pointKinds() (kinds []fault) {
 	for _, p := range points() {
-		name := atPoint + p.name + " of " + strings.Join(victims, ", ") + " (FUSE)"
+		name := atPoint + p.end + " " + p.name + " of " + strings.Join(victims, ", ") + " (FUSE)"
 		kinds = append(kinds, fault{name, 4, func(ctx context.Context, t *tally) error { return b.killedAt(ctx, t, p) }})
 	}
 	return kinds
@@ -99,42 +106,50 @@ func unmountDisk(ctx context.Context, d *baddisk.Disk, at string) error {
 	}
 }
 
-// killedAt kills one process of a copy when its target is at a point; the request of that moment is done
+// killedAt kills one process of a copy when one of its disks is at a point; the request of that moment is done
 // before or after it, or, of those that cannot see its end, not at all.
 func (b *bench) killedAt(ctx context.Context, t *tally, p point) error {
 	if err := b.tree(); err != nil {
 		return err
 	}
 	victim := victims[b.rand.IntN(len(victims))]
-	d, at, err := b.mountDisk(b.dst)
+	below := b.dst
+	if p.end == source {
+		below = b.src
+	}
+	d, at, err := b.mountDisk(below)
 	if err != nil {
 		return err
 	}
-	from, to := b.src+"/", at
+	from, writes := b.src, at
+	if p.end == source {
+		from, writes = at, b.dst
+	}
+	to, push := writes, b.rand.IntN(2) == 0
 	switch {
 	case victim == victims[0]:
-	case b.rand.IntN(2) == 0:
+	case push:
 		to = b.far.name() + ":" + to
 	default:
 		from = b.far.name() + ":" + from
 	}
-	cmd := b.Command(ctx, "copy", from, to)
+	cmd := b.Command(ctx, "copy", from+"/", to)
 	killed := false
-	meet := func() { killed = b.kill(victim, cmd.Process.Pid, to != at) }
+	meet := func() { killed = b.kill(victim, cmd.Process.Pid, push) }
 	f := baddisk.Fault{Op: p.op, Name: p.of, After: b.rand.IntN(1 + b.rand.IntN(p.most)), Times: 1, Meet: meet}
-	if b.rand.IntN(2) == 0 && (victim == victims[0] || victim == "receiver") {
+	if b.rand.IntN(2) == 0 && (victim == victims[0] || victim == "receiver" && p.end == target || victim == "sender" && p.end == source) {
 		f.Err = syscall.EIO // who asked is dead: the request is lost with it
 	}
 	d.Set(f)
 	// Set before the process runs: the disk is asked only by it.
 	out, ran := cmd.CombinedOutput()
-	if err := errors.Join(b.aloneIn(ctx, at), unmountDisk(ctx, d, at)); err != nil {
+	if err := errors.Join(b.aloneIn(ctx, writes), unmountDisk(ctx, d, at)); err != nil {
 		return fmt.Errorf("%s: %w", victim, err)
 	}
 	if !killed {
 		t.cases-- // the copy was over before
 	}
-	if err := b.afterKill(t, ran, fmt.Sprintf("%s killed at %s %d", victim, p.name, f.After+1), out); err != nil {
+	if err := b.afterKill(t, ran, fmt.Sprintf("%s killed at the %s %s %d", victim, p.end, p.name, f.After+1), out); err != nil {
 		return err
 	}
 	return b.last(ctx, t)

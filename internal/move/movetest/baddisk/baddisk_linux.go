@@ -22,6 +22,7 @@ type Op string
 
 // The operations.
 const (
+	Open   Op = "open" // of a file that is there
 	Read   Op = "read"
 	Write  Op = "write"
 	Sync   Op = "sync" // fsync, fdatasync
@@ -168,6 +169,9 @@ func (n *node) WrapChild(_ context.Context, ops fs.InodeEmbedder) fs.InodeEmbedd
 
 // Open implements fs.NodeOpener. The buffers of requests are not aligned as O_DIRECT wants them.
 func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	if errno := n.d.fault(Open, n.name(), 0, 0); errno != 0 {
+		return nil, 0, errno
+	}
 	f, more, errno := n.LoopbackNode.Open(ctx, flags&^syscall.O_DIRECT)
 	if errno != 0 {
 		return nil, 0, errno

@@ -56,7 +56,8 @@ func (b *bench) powerLostIn(ctx context.Context, t *tally, dir string) error {
 			return ctx.Err()
 		}
 		t.cases++
-		return powerlog.Mounted(image, dir, func(root string) error { return b.powerMoment(ctx, t, root) })
+		do := func(argv ...string) error { return kit.Do(context.WithoutCancel(ctx), argv...) }
+		return powerlog.Mounted(image, dir, do, func(root string) error { return b.powerMoment(ctx, t, root) })
 	})
 }
 

@@ -151,7 +151,7 @@ func (p *powerPoints) look(t *testing.T, when string) {
 	p.looked++
 	p.named = 0
 	told := false
-	err := powerlog.Mounted(p.image, filepath.Dir(p.image), func(at string) error {
+	err := powerlog.Mounted(p.image, filepath.Dir(p.image), do, func(at string) error {
 		for _, how := range []string{"yes", "no"} {
 			root := filepath.Join(at, "direct-"+how)
 			if !is(root) {
@@ -175,6 +175,14 @@ func (p *powerPoints) look(t *testing.T, when string) {
 	if told {
 		p.told++
 	}
+}
+
+// do runs a program whose output matters only in an error.
+func do(argv ...string) error {
+	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%q: %w: %s", argv, err, out)
+	}
+	return nil
 }
 
 func is(path string) bool {

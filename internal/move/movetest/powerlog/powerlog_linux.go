@@ -12,7 +12,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -26,7 +25,7 @@ import (
 const Prepare = `set -e
 umount /dev/ubdb /dev/ubdc
 modprobe dm-log-writes
-dmsetup create logged --table "0 $(cat /sys/block/ubdb/size) log-writes /dev/ubdb /dev/ubdc"
+echo "0 $(cat /sys/block/ubdb/size) log-writes /dev/ubdb /dev/ubdc" | dmsetup create logged
 dmsetup mknodes
 mkfs.ext4 -q -F -I 256 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/logged
 mkdir -p /mnt/logged /tmp/source/d
@@ -134,27 +133,20 @@ func Same(image, disk string, size int64) error {
 
 // Mounted mounts a copy of an image, since a mount writes, for the time of work. Each copy has a name and
 // an inode of its own: the loop device of the one before may still hold that, and mount would take it again
-// with what it has cached. dir is for the copy and its mount.
-func Mounted(image, dir string, work func(root string) error) (err error) {
+// with what it has cached. dir is for the copy and its mount; do runs a program.
+func Mounted(image, dir string, do func(argv ...string) error, work func(root string) error) (err error) {
 	at, err := os.MkdirTemp(dir, "moment-")
 	if err != nil {
 		return err
 	}
 	copied, root := filepath.Join(at, "image"), filepath.Join(at, "root")
 	defer func() { err = errors.Join(err, os.RemoveAll(at)) }()
-	if err := errors.Join(os.Mkdir(root, 0o755), do("cp", "--sparse=always", image, copied), do("mount", "-o", "loop", copied, root)); err != nil {
+	if err := errors.Join(os.Mkdir(root, 0o755), do("cp", image, copied), do("mount", "-o", "loop", copied, root)); err != nil {
 		return err
 	}
 	// Lazily: a program that is started at this moment has our files open until it runs.
 	defer func() { err = errors.Join(do("umount", "-l", root), err) }()
 	return work(root)
-}
-
-func do(argv ...string) error {
-	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, out)
-	}
-	return nil
 }
 
 // Moment is what the target of a copy holds if the power fails at one moment.

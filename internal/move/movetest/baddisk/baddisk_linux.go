@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -50,6 +51,8 @@ type Fault struct {
 // Disk is a mounted one.
 type Disk struct {
 	server *fuse.Server
+	at     string
+	dev    uint64 // of what is mounted
 
 	mu     sync.Mutex
 	faults []Fault
@@ -73,11 +76,36 @@ func Mount(at, below string) (*Disk, error) {
 	if d.server, err = fs.Mount(at, &node{root.(*fs.LoopbackNode), d}, o); err != nil {
 		return nil, fmt.Errorf("mount a FUSE file system: %w", err)
 	}
+	d.at = at
+	if d.dev, err = device(at); err != nil {
+		return nil, errors.Join(err, d.server.Unmount())
+	}
 	return d, nil
 }
 
-// Close unmounts it.
-func (d *Disk) Close() error { return d.server.Unmount() }
+// device is the number of the file system that a path lies on.
+func device(path string) (uint64, error) {
+	var st syscall.Stat_t
+	err := syscall.Stat(path, &st)
+	return st.Dev, err
+}
+
+// Close unmounts it. The kernel tells its server of the end only when nobody has it mounted any more: whoever
+// has made a mount namespace meanwhile may, as a host of a lab does, and is not waited for.
+func (d *Disk) Close() error {
+	over := make(chan error, 1)
+	go func() { over <- d.server.Unmount() }()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-time.After(time.Second):
+		}
+		if dev, err := device(d.at); err == nil && dev != d.dev {
+			return nil
+		}
+	}
+}
 
 // Set has these faults from now on, and no others.
 func (d *Disk) Set(faults ...Fault) {

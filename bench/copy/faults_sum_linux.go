@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"linerate/bench/kit"
 )
 
@@ -45,16 +47,42 @@ func (t *tally) UnmarshalJSON(b []byte) error {
 }
 
 // portions begins the portion of this run, and gives what keeps its counts. Without a file nothing is
-// kept.
+// kept. Several runs may keep theirs in one file at once.
 func (b *bench) portions() (keep func([]fault, []tally) error, err error) {
 	if b.portionsAt == "" {
 		return func([]fault, []tally) error { return nil }, nil
 	}
-	p, err := readPortions(b.portionsAt)
-	if err == nil {
-		err = p.begin(b.seed, b.Binary)
+	err = changePortions(b.portionsAt, func(p *portions) error { return p.begin(b.seed, b.Binary) })
+	return func(kinds []fault, tallies []tally) error {
+		return changePortions(b.portionsAt, func(p *portions) error { return p.count(b.seed, kinds, tallies) })
+	}, err
+}
+
+// changePortions changes a file of portions while nobody else does.
+func changePortions(path string, change func(*portions) error) error {
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return fmt.Errorf("keep portions: %w", err)
 	}
-	return func(kinds []fault, tallies []tally) error { return p.keep(b.portionsAt, kinds, tallies) }, err
+	defer lock.Close() // which unlocks it
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("lock portions: %w", err)
+	}
+	p, err := readPortions(path)
+	if err == nil {
+		err = change(&p)
+	}
+	if err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(p, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", b, 0o644); err != nil {
+		return fmt.Errorf("keep portions: %w", err)
+	}
+	return os.Rename(path+".new", path)
 }
 
 // printSum prints what all portions add up to.
@@ -101,21 +129,17 @@ func (p *portions) begin(seed uint64, binary string) error {
 	return nil
 }
 
-// keep writes the file with what the last portion has counted until now.
-func (p *portions) keep(path string, kinds []fault, tallies []tally) error {
-	last := &p.Runs[len(p.Runs)-1]
-	last.Kinds = nil
-	for i, t := range tallies {
-		last.Kinds = append(last.Kinds, counted{kinds[i].name, t})
+// count has the portion of a seed be what it has counted until now.
+func (p *portions) count(seed uint64, kinds []fault, tallies []tally) error {
+	i := slices.IndexFunc(p.Runs, func(r portion) bool { return r.Seed == seed })
+	if i < 0 {
+		return fmt.Errorf("the portion of -seed %d is not in the file any more", seed)
 	}
-	b, err := json.MarshalIndent(p, "", " ")
-	if err != nil {
-		return err
+	p.Runs[i].Kinds = nil
+	for k, t := range tallies {
+		p.Runs[i].Kinds = append(p.Runs[i].Kinds, counted{kinds[k].name, t})
 	}
-	if err := os.WriteFile(path+".new", b, 0o644); err != nil {
-		return fmt.Errorf("keep portions: %w", err)
-	}
-	return os.Rename(path+".new", path)
+	return nil
 }
 
 // sum is the table of all portions.

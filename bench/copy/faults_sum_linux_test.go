@@ -13,23 +13,30 @@ func TestPortionsAddUp(t *testing.T) {
 	if err := (&portions{}).begin(1, program); err == nil {
 		t.Error("a program that cannot be read has no name")
 	}
-	run := func(seed uint64, kinds []fault, tallies ...[]tally) {
-		t.Helper()
-		p, err := readPortions(at)
+	const one, two = 1, 2
+	kept := map[uint64]func([]fault, []tally) error{}
+	for _, seed := range []uint64{one, two} { // at once
+		b := &bench{portionsAt: at, seed: seed}
+		b.Binary = "faults_sum_linux_test.go"
+		keep, err := b.portions()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.begin(seed, "faults_sum_linux_test.go"); err != nil {
+		kept[seed] = keep
+	}
+	add := func(seed uint64, names []string, tallies ...tally) {
+		t.Helper()
+		var kinds []fault
+		for _, n := range names {
+			kinds = append(kinds, fault{name: n})
+		}
+		if err := kept[seed](kinds, tallies); err != nil {
 			t.Fatal(err)
 		}
-		for _, x := range tallies {
-			if err := p.keep(at, kinds, x); err != nil {
-				t.Fatal(err)
-			}
-		}
 	}
-	run(1, []fault{{name: "a"}, {name: "b"}}, []tally{{cases: 1}, {}}, []tally{{cases: 2, cut: 1}, {cases: 5, wrong: 1}})
-	run(2, []fault{{name: "b"}, {name: "c"}}, []tally{{cases: 7, falseDone: 2}, {cases: 1, unfinished: 3}})
+	add(one, []string{"a", "b"}, tally{cases: 1}, tally{})
+	add(two, []string{"b", "c"}, tally{cases: 7, falseDone: 2}, tally{cases: 1, unfinished: 3})
+	add(one, []string{"a", "b"}, tally{cases: 2, cut: 1}, tally{cases: 5, wrong: 1})
 	p, err := readPortions(at)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -226,6 +227,26 @@ func TestAnInterruptedCopyGoesOnWithWhatItHad(t *testing.T) {
 			t.Errorf("%s: %d bytes were resumed, %d written", name, sum.Resumed, sum.Bytes)
 		}
 	}
+}
+
+// What an earlier run has left of a file that the source does not have any more is removed, and its
+// directory has the source's time all the same.
+func TestWhatIsLeftIsRemovedBeforeDirectoriesGetTheirTimes(t *testing.T) {
+	src, dst := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(src+"/large", movetest.Pattern(largeSize, 7), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	interrupted(t, src, dst)
+	long := time.Unix(1e9, 0)
+	if err := errors.Join(os.Rename(src+"/large", src+"/other"), os.Chtimes(src, long, long)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := run(t, src, dst, setup{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lossless(t, r)
+	movetest.Same(t, src, dst)
 }
 
 // spoil changes every byte of a file.

@@ -15,8 +15,8 @@ func (p *Place) Finish(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return err
 	}
-	err := p.describeDirs(ctx)
-	if err = errors.Join(err, p.sweep(), p.sync()); err == nil {
+	err := p.sweep() // before directories get their times, and rights that may forbid it
+	if err = errors.Join(err, p.describeDirs(ctx), p.sync()); err == nil {
 		p.finished = true
 	}
 	return err

@@ -66,7 +66,7 @@ func (b *bench) logPower(ctx context.Context, dir string) error {
 	if err := b.largeTree(); err != nil {
 		return err
 	}
-	text := fmt.Sprintf(topology, "    disks: {data: {size: 384MiB}, log: {size: 640MiB}}\n", "", "200us")
+	text := fmt.Sprintf(topology, "    disks: {data: {size: 384MiB}, log: {size: 640MiB}}\n", "", "200us", 1500, gigabit)
 	return b.inLabOf(ctx, text, []string{"--kernel", "client1"}, func(lab.Status) error {
 		if err := b.Inside(ctx, "client1", "sh", "-c", powerlog.Prepare); err != nil {
 			return err

@@ -20,7 +20,7 @@ func (b *bench) inQuotaLab(ctx context.Context, work func(lab.Status) error) err
 	if err := os.Chmod(b.Home, 0o711); err != nil {
 		return err
 	}
-	text := fmt.Sprintf(topology, "    memory: 1GiB\n    disks: {data: {size: 200MiB}}\n", "", "200us")
+	text := fmt.Sprintf(topology, "    memory: 1GiB\n    disks: {data: {size: 200MiB}}\n", "", "200us", 1500, gigabit)
 	return b.inLabOf(ctx, text, []string{"--kernel", "client1"}, func(s lab.Status) error {
 		// What sets quotas there is this program.
 		self, err := os.Executable()

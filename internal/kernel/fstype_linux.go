@@ -28,6 +28,19 @@ func OverNetwork(path string) bool {
 
 func isOverNetwork(magic int64) bool { return slices.Contains(overNetwork, magic&0xFFFFFFFF) }
 
+// onDisks are the file systems that read from this host's disks or memory.
+var onDisks = []int64{
+	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
+	0x2FC12FC1, // ZFS
+}
+
+// OnDisk tells whether an open file is on a file system that is known to read from this host's disks
+// or memory.
+func OnDisk(fd int) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(fd, &st) == nil && slices.Contains(onDisks, int64(st.Type)&0xFFFFFFFF)
+}
+
 // StartsNoPrograms tells whether a directory, or the nearest that is there above it, is on a file
 // system that is mounted noexec; false where that cannot be told.
 func StartsNoPrograms(dir string) bool {

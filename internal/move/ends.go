@@ -32,6 +32,13 @@ type SourceFile interface {
 	Close() error
 }
 
+// Ahead is a source that can have small files read from its disk before their turn.
+type Ahead interface {
+	// OpenAhead opens a file as Open does, and has the system begin to read it. It is nil where the
+	// file is better opened in its turn, which then also says what is wrong with it.
+	OpenAhead(ctx context.Context, e *Entry) SourceFile
+}
+
 // ErrChanged is a source that changed while it was read: the caller aborts, opens it once
 // more, and reports it as failed the second time.
 var ErrChanged = fmt.Errorf("the source changed while it was read")

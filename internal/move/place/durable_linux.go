@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"linerate/internal/kernel"
 	"linerate/internal/move"
 )
 
@@ -84,19 +85,9 @@ func tellsLosses(release string, fsType int64) bool {
 	return (major > 5 || major == 5 && minor >= 8) && fsType != fuse && fsType != v9fs
 }
 
-// isDisk tells whether a type of file system is one that reads from this host's disks or memory.
-func isDisk(fsType int64) bool {
-	const zfs = 0x2fc12fc1 // zfs_vfsops.h
-	switch fsType {
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, zfs:
-		return true
-	}
-	return false
-}
-
 // Cached tells whether the file is written to memory that a client of NFS or SMB sends on, and src
 // is read from a disk of this host.
-func (f *file) Cached(src int) bool { return f.d.remote && isDisk(typeOf(src)) }
+func (f *file) Cached(src int) bool { return f.d.remote && kernel.OnDisk(src) }
 
 // tells tells so of a type of file system on this kernel; one that is not known does not.
 func tells(fsType int64) bool {

@@ -28,6 +28,14 @@ type file struct {
 
 // Open implements move.Source.
 func (t *Tree) Open(ctx context.Context, e *move.Entry) (move.SourceFile, error) {
+	f, err := t.open(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (t *Tree) open(ctx context.Context, e *move.Entry) (*file, error) {
 	w, rel, ok := t.locate(e.Path)
 	if !ok {
 		return nil, fmt.Errorf("%s is not of this tree", move.Quote(e.Path))

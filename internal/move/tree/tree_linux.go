@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,7 @@ type Tree struct {
 	links    map[move.Node]*linked
 	next     uint64
 	unread   atomic.Int64
+	near     sync.Map // by device: whether its files are on a disk of this host (bool)
 }
 
 // top is an open Top.

@@ -149,15 +149,12 @@ func (s *sender) run(ctx context.Context) error {
 // left for the data streams: they end while the receiver makes everything durable.
 func (s *sender) work(ctx context.Context, enough func()) error {
 	g, inner := errgroup.WithContext(ctx)
-	large, small := make(chan *move.Entry), make(chan *move.Entry, 2*smallReaders)
+	large, small := make(chan *move.Entry), make(chan *move.Entry, openAhead*smallReaders)
 	for range openFiles {
 		g.Go(func() error { return each(inner, large, s.sendLarge) })
 	}
 	for range smallReaders {
-		g.Go(bound(s.o.Near.Disk, func() error {
-			buf := make([]byte, move.PackSize)
-			return each(inner, small, func(ctx context.Context, e *move.Entry) error { return s.sendSmall(ctx, e, buf) })
-		}))
+		g.Go(bound(s.o.Near.Disk, func() error { return s.sendSmalls(inner, small) }))
 	}
 	links := make([]*move.Entry, 0, 16)
 	var busy sync.WaitGroup // entries that were handed on

@@ -352,59 +352,10 @@ type packer struct {
 	size  int
 }
 
-// sendSmall reads a small file into buf and packs it. One that changes meanwhile is read once more.
-func (s *sender) sendSmall(ctx context.Context, e *move.Entry, buf []byte) error {
-	defer s.pack.busy.Done()
-	if s.isPresent(e) {
-		if done, err := s.sendPresent(ctx, e); done || err != nil {
-			return err
-		}
-	}
-	f, err := s.readSmall(ctx, e, buf)
-	if errors.Is(err, move.ErrChanged) {
-		s.rep.Count(func(m *move.Summary) { m.Retried++ })
-		f, err = s.readSmall(ctx, e, buf)
-	}
-	if err == nil && f.entry.Size > move.PackSize {
-		return s.grown(ctx, f.entry)
-	}
-	if ctx.Err() != nil {
-		return s.cause(ctx)
-	}
-	if err != nil {
-		s.rep.Lose(move.Failed, e.Path, "%v", err)
-		return nil
-	}
-	return s.pack.add(ctx, f)
-}
-
 // grown sends a file that is not small any more.
 func (s *sender) grown(ctx context.Context, e *move.Entry) error {
 	s.pack.busy.Add(1)
 	return s.sendLarge(ctx, e)
-}
-
-func (s *sender) readSmall(ctx context.Context, e *move.Entry, buf []byte) (p packed, err error) {
-	s.stats.ReadSmall.Begin()
-	defer s.stats.ReadSmall.End()
-	f, err := s.src.Open(ctx, e)
-	if err != nil {
-		return p, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	p.entry = f.Entry()
-	if p.entry.Size > move.PackSize {
-		return p, nil
-	}
-	switch i, err := f.Next(0); {
-	case err == nil:
-		if p.block, err = f.Read(ctx, i, buf); err != nil {
-			return p, err
-		}
-	case !errors.Is(err, io.EOF):
-		return p, err
-	}
-	return p, f.Changed()
 }
 
 // add puts a file into the pack that is being filled.

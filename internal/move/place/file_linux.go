@@ -40,7 +40,7 @@ type file struct {
 	unpushed   atomic.Int64 // bytes on a mount that the kernel was not asked to send yet
 
 	mu      sync.Mutex
-	blocks  map[int64]written
+	blocks  map[int64]written // nil: none
 	syncing sync.Mutex // held while fd is used by who does not write to it
 	// lost is why data that were written may be lost; nil: they are not.
 	lost atomic.Pointer[error]
@@ -63,7 +63,11 @@ func (p *Place) Put(ctx context.Context, e *move.Entry, b move.Block) error {
 	}
 	f := sf.(*file)
 	if len(b.Extents) > 0 {
-		if err := f.store(b); err != nil {
+		put := f.write // nobody asks which blocks it has, but who reads them again
+		if p.o.Verify == move.Full {
+			put = f.put
+		}
+		if err := put(b); err != nil {
 			return errors.Join(err, f.Abort(false))
 		}
 	}
@@ -92,7 +96,7 @@ func (p *Place) Begin(ctx context.Context, e *move.Entry) (move.SinkFile, move.H
 		p.release(d)
 		return nil, move.Have{}, err
 	}
-	f := &file{p: p, e: e, d: d, name: name, temp: tempName(name, p.o.Run, d.folds), fd: -1, direct: -1, blocks: map[int64]written{}}
+	f := &file{p: p, e: e, d: d, name: name, temp: tempName(name, p.o.Run, d.folds), fd: -1, direct: -1}
 	p.at("open")
 	if err = f.begin(); err != nil {
 		p.release(d)
@@ -263,6 +267,29 @@ func (f *file) store(b move.Block) error {
 
 // put writes a block and notes it.
 func (f *file) put(b move.Block) error {
+	if err := f.write(b); err != nil {
+		return err
+	}
+	w := written{index: b.Index, hash: b.Hash}
+	if whole := f.extents(b.Index, nil); !slices.Equal(whole, b.Extents) {
+		w.extents = slices.Clone(b.Extents)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note(w)
+	return nil
+}
+
+// note keeps what is known of a block; f.mu is held.
+func (f *file) note(w written) {
+	if f.blocks == nil {
+		f.blocks = map[int64]written{}
+	}
+	f.blocks[w.index] = w
+}
+
+// write writes a block.
+func (f *file) write(b move.Block) error {
 	f.p.at("write")
 	rest := b.Data
 	for _, x := range b.Extents {
@@ -271,13 +298,6 @@ func (f *file) put(b move.Block) error {
 		}
 		rest = rest[x.Length:]
 	}
-	w := written{index: b.Index, hash: b.Hash}
-	if whole := f.extents(b.Index, nil); !slices.Equal(whole, b.Extents) {
-		w.extents = slices.Clone(b.Extents)
-	}
-	f.mu.Lock()
-	f.blocks[b.Index] = w
-	f.mu.Unlock()
 	f.p.report.Count(func(s *move.Summary) { s.Bytes += int64(len(b.Data)) })
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +22,7 @@ func (p *Place) describe(fd int, e *move.Entry) { _ = p.describeIn(fd, e, nil) }
 // What is known without asking is not asked, and what is right is not set: on a mount each
 // takes a round trip. It tells whether the time was set, which comes last.
 func (p *Place) describeIn(fd int, e *move.Entry, made *dir) (timely bool) {
-	proc := fmt.Sprintf("/proc/self/fd/%d", fd)
+	proc := "/proc/self/fd/" + strconv.Itoa(fd)
 	found, stripped := false, made != nil && made.hands.Load() == handsNothing
 	if made != nil && !made.needsMore.Load() && len(e.Xattrs) == 0 && p.ours(e) {
 		if !stripped {

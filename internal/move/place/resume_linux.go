@@ -151,7 +151,7 @@ func (f *file) recall() (ok bool) {
 		return false
 	}
 	for _, x := range was.Blocks {
-		f.blocks[x.Leaf.Index] = written{index: x.Leaf.Index, hash: x.Leaf.Hash, extents: x.Extents, durable: true}
+		f.note(written{index: x.Leaf.Index, hash: x.Leaf.Hash, extents: x.Extents, durable: true})
 		n := int64(0)
 		for _, e := range f.extents(x.Leaf.Index, x.Extents) {
 			n += e.Length

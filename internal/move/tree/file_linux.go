@@ -264,7 +264,7 @@ func (f *file) Changed() error {
 	if err := f.fd.use(func(fd int) error { return statx(fd, "", unix.AT_STATX_FORCE_SYNC, &st) }); err != nil {
 		return fmt.Errorf("look at it again: %w", err)
 	}
-	if entryOf(&st).Identity() != f.e.Identity() {
+	if identityOf(&st) != f.e.Identity() {
 		return move.ErrChanged
 	}
 	return nil

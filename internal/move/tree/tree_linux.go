@@ -216,6 +216,14 @@ func statx(dir int, name string, flags int, st *unix.Statx_t) error {
 	}
 }
 
+// identityOf is what tells whether a file is still what it was, as statx says it.
+func identityOf(st *unix.Statx_t) move.Identity {
+	return move.Identity{
+		Node: move.Node{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino}, Size: int64(st.Size),
+		Mtime: move.Time{Sec: st.Mtime.Sec, Nsec: int64(st.Mtime.Nsec)}, Ctime: move.Time{Sec: st.Ctime.Sec, Nsec: int64(st.Ctime.Nsec)},
+	}
+}
+
 // entryOf is what statx says as an entry.
 func entryOf(st *unix.Statx_t) *move.Entry {
 	e := &move.Entry{

@@ -221,6 +221,7 @@ func parsePack(b []byte, data int) (m packMessage, err error) {
 	m.after = p.number(maxID)
 	n := p.number(maxPacked)
 	sum := int64(0)
+	m.files = make([]packed, 0, min(n, uint64(len(p.b)))) // each takes more than a byte
 	for range n {
 		f := packed{entry: p.entry()}
 		k, size := p.block()

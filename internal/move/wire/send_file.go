@@ -360,7 +360,8 @@ func (s *sender) grown(ctx context.Context, e *move.Entry) error {
 
 // add puts a file into the pack that is being filled.
 func (k *packer) add(ctx context.Context, f packed) error {
-	about := appendPacked(nil, f)
+	var space [512]byte // enough for most, and no garbage
+	about := appendPacked(space[:0], f)
 	if len(about) > maxMeta/2 {
 		k.s.rep.Lose(move.Failed, f.entry.Path, "its name and attributes take %d bytes, more than one message holds", len(about))
 		return nil
@@ -393,13 +394,13 @@ func (k *packer) flush(ctx context.Context) error {
 
 // send hands the pack to whichever stream is free; k.mu is held.
 func (k *packer) send(ctx context.Context) error {
-	meta := binary.AppendUvarint(nil, k.s.made.Load())
+	meta := binary.AppendUvarint(make([]byte, 0, len(k.files)+2*binary.MaxVarintLen64), k.s.made.Load())
 	meta = append(binary.AppendUvarint(meta, uint64(k.n)), k.files...)
 	o := outgoing{frame{kindPack, meta, (*k.buf)[:k.size]}, k.buf, func() {}}
 	k.s.mu.Lock()
 	k.s.packs++
 	k.s.mu.Unlock()
-	k.files, k.n, k.size, k.buf = nil, 0, 0, nil
+	k.files, k.n, k.size, k.buf = k.files[:0], 0, 0, nil
 	select {
 	case k.s.out <- o:
 		return nil

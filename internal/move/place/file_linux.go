@@ -41,7 +41,7 @@ type file struct {
 
 	mu      sync.Mutex
 	blocks  map[int64]written // nil: none
-	syncing sync.Mutex // held while fd is used by who does not write to it
+	syncing sync.Mutex        // held while fd is used by who does not write to it
 	// lost is why data that were written may be lost; nil: they are not.
 	lost atomic.Pointer[error]
 	// proving is held while blocks are read again; refuted is the first that was not as written.

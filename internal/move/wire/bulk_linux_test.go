@@ -271,7 +271,6 @@ func TestACopyIsInterruptedWithinARecord(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			r := &receiver{side: side{stats: &Stats{}, party: given{c}}, files: map[uint64]*takenFile{}}
-			r.pool.New = func() any { b := make([]byte, MaxData); return &b }
 			done := make(chan error, 1)
 			go func() { done <- r.stream(ctx, ctx, 1) }()
 			until(t, "it waits for much", func() bool { return markOf(t, near) > 1 || bufferOf(t, near) < lowPart*lowLeast })

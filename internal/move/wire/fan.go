@@ -146,7 +146,7 @@ func (f *fan) why(err error) error {
 
 func (f *fan) pass(c *Conn, o outgoing) error {
 	if o.buf != nil {
-		defer f.s.pool.Put(o.buf)
+		defer f.s.pool.give(o.buf)
 	}
 	defer o.sent()
 	if err := f.s.o.Pace.wait(f.ctx, len(o.data)); err != nil {

@@ -14,7 +14,7 @@ import (
 // sockets can do without a disk. The data are random, so that nothing on the way makes them
 // smaller, and are not hashed.
 func (s *sender) memory(ctx context.Context) error {
-	buf, _ := s.pool.Get().(*[]byte)
+	buf := s.pool.take(MaxData)
 	if _, err := rand.Read(*buf); err != nil {
 		return fmt.Errorf("draw data: %w", err)
 	}
@@ -35,8 +35,8 @@ func (s *sender) memory(ctx context.Context) error {
 
 // drop takes data of no file.
 func (r *receiver) drop(c *Conn, n int) error {
-	buf, _ := r.pool.Get().(*[]byte)
-	defer r.pool.Put(buf)
+	buf := r.pool.take(n)
+	defer r.pool.give(buf)
 	return c.data((*buf)[:n])
 }
 

@@ -82,8 +82,7 @@ func (r *receiver) fill(ctx context.Context, c *Conn, queue chan<- arrived) erro
 		if err != nil {
 			return err
 		}
-		a.buf, _ = r.pool.Get().(*[]byte)
-		a.n = n
+		a.buf, a.n = r.pool.take(n), n
 		if err := c.data((*a.buf)[:n]); err != nil {
 			return err
 		}
@@ -107,7 +106,7 @@ func hold(ctx context.Context, c *Conn, queue chan<- arrived, a arrived) error {
 
 // take writes what a frame brought.
 func (r *receiver) take(ctx context.Context, a arrived) error {
-	defer r.pool.Put(a.buf)
+	defer r.pool.give(a.buf)
 	r.stats.Write.Begin()
 	defer r.stats.Write.End()
 	data := (*a.buf)[:a.n]

@@ -296,7 +296,7 @@ func (s *sender) read(ctx context.Context) error {
 }
 
 func (s *sender) readBlock(ctx context.Context, j job) error {
-	buf, _ := s.pool.Get().(*[]byte)
+	buf := s.pool.take(MaxData)
 	s.stats.Read.Begin()
 	b, err := j.f.open.Read(ctx, j.index, *buf)
 	s.stats.Read.End()
@@ -312,7 +312,7 @@ func (s *sender) readBlock(ctx context.Context, j job) error {
 			}
 		}
 		j.f.mu.Unlock()
-		s.pool.Put(buf)
+		s.pool.give(buf)
 		j.f.left.Done()
 		return nil
 	}
@@ -374,7 +374,7 @@ func (k *packer) add(ctx context.Context, f packed) error {
 		}
 	}
 	if k.buf == nil {
-		k.buf, _ = k.s.pool.Get().(*[]byte)
+		k.buf = k.s.pool.take(move.PackSize)
 	}
 	k.files = append(k.files, about...)
 	k.size += copy((*k.buf)[k.size:], f.block.Data)

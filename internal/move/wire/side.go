@@ -16,7 +16,7 @@ type side struct {
 	party   Party
 	stats   *Stats
 	control *Conn
-	pool    sync.Pool // of *[]byte, MaxData long
+	pool    pool
 
 	mu      sync.Mutex // of over, and of what the end knows of the run's state
 	changed *sync.Cond
@@ -32,7 +32,6 @@ var errGone = fmt.Errorf("the other end is gone: %w", io.ErrUnexpectedEOF)
 // meet opens the control stream.
 func (s *side) meet(ctx context.Context) (err error) {
 	s.changed = sync.NewCond(&s.mu)
-	s.pool.New = func() any { b := newBuffer(); return &b }
 	if s.control, err = s.party.Stream(ctx, 0); err == nil {
 		s.stats.add(s.control)
 	}

@@ -21,6 +21,7 @@ func (f *file) Clone(ctx context.Context, src int) (bool, error) {
 		if st.Size != f.e.Size {
 			return false, move.ErrChanged
 		}
+		f.reached(st.Size)
 		f.cloned()
 		return true, nil
 	}
@@ -47,6 +48,7 @@ func (f *file) Clone(ctx context.Context, src int) (bool, error) {
 		}
 		at += int64(n)
 	}
+	f.reached(f.e.Size)
 	f.cloned()
 	return true, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/move"
+	"linerate/internal/move/journal"
 )
 
 // fileSystem is one that is written to. The kernel tells of data that it could not write back once
@@ -150,7 +151,11 @@ func (p *Place) syncDir(d *dir) error {
 func (f *file) sync(how func(int) error) error {
 	f.syncing.Lock()
 	defer f.syncing.Unlock()
-	return f.syncHeld(how)
+	err := f.syncHeld(how)
+	if err == nil {
+		f.letGo(0, 0)
+	}
+	return err
 }
 
 // syncHeld does so; f.syncing is held. An error is kept: the kernel tells of it once, drops what it
@@ -163,16 +168,34 @@ func (f *file) syncHeld(how func(int) error) error {
 	if err != nil {
 		err = fmt.Errorf("make durable: %w", f.p.sinkError(err))
 		f.lost.Store(&err)
-	} else {
-		f.letGo()
 	}
 	return err
 }
 
-// letGo has the cache keep nothing of a large file on a mount: it is for others.
-func (f *file) letGo() {
+// span is the range of a file that has all of some blocks.
+func span(list []journal.Block) (from, n int64) {
+	first, last := list[0].Leaf.Index, list[0].Leaf.Index
+	for _, x := range list {
+		first, last = min(first, x.Leaf.Index), max(last, x.Leaf.Index)
+	}
+	return first * move.BlockSize, (last - first + 1) * move.BlockSize
+}
+
+// syncSpan makes a range of an open file on a mount durable. fdatasync would wait for data of the whole
+// file, and go on to wait for what others write to it meanwhile: until they stop. msync of a mapping that
+// nobody touches waits for its range alone, and then has the server make durable what it has of the file.
+func syncSpan(fd int, from, n int64) error {
+	b, err := unix.Mmap(fd, from, int(n), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return unix.Fdatasync(fd) // it maps no files, or there is no room
+	}
+	return errors.Join(unix.Msync(b, unix.MS_SYNC), unix.Munmap(b))
+}
+
+// letGo has the cache keep nothing of a range of a large file on a mount: it is for others. n is 0: to its end.
+func (f *file) letGo(from, n int64) {
 	if f.d.remote && f.p.o.Direct && f.e.Size >= aloneFrom {
-		_ = unix.Fadvise(f.fd, 0, 0, unix.FADV_DONTNEED) // advice
+		_ = unix.Fadvise(f.fd, from, n, unix.FADV_DONTNEED) // advice
 	}
 }
 

@@ -38,6 +38,8 @@ type file struct {
 	stale      bool // the journal tells of blocks of an earlier run that it does not have
 	past       atomic.Bool
 	unpushed   atomic.Int64 // bytes on a mount that the kernel was not asked to send yet
+	grows      bool         // its writes make its size
+	end        atomic.Int64 // of what was written
 
 	mu      sync.Mutex
 	blocks  map[int64]written // nil: none
@@ -220,8 +222,9 @@ func (f *file) allocate() error {
 	if f.e.Size == 0 {
 		return nil
 	}
-	if !f.e.Sparse && f.e.Size < aloneFrom && f.d.remote {
-		return nil // its writes make its size: a question less
+	// A question less, and of SMB five: its client flushes the file, makes it sparse at the server, and asks.
+	if f.grows = !f.e.Sparse && f.d.remote; f.grows {
+		return nil
 	}
 	// A server may fill the room of a large file before it answers, and nothing is written meanwhile.
 	if !f.e.Sparse && f.e.Size > move.PackSize && !f.d.remote {
@@ -297,8 +300,26 @@ func (f *file) write(b move.Block) error {
 			return fmt.Errorf("write at %d: %w", x.Offset, f.p.sinkError(err))
 		}
 		rest = rest[x.Length:]
+		f.reached(x.Offset + x.Length)
 	}
 	f.p.report.Count(func(s *move.Summary) { s.Bytes += int64(len(b.Data)) })
+	return nil
+}
+
+// reached notes how far the file was written.
+func (f *file) reached(end int64) {
+	for was := f.end.Load(); was < end && !f.end.CompareAndSwap(was, end); was = f.end.Load() {
+	}
+}
+
+// fill gives a file that its writes made its size, where it ends with a hole that came meanwhile.
+func (f *file) fill() error {
+	if !f.grows || f.end.Load() >= f.e.Size {
+		return nil
+	}
+	if err := unix.Ftruncate(f.fd, f.e.Size); err != nil {
+		return fmt.Errorf("make its size: %w", f.p.sinkError(err))
+	}
 	return nil
 }
 
@@ -399,6 +420,9 @@ func (f *file) Commit(ctx context.Context, root move.Hash) error {
 
 // commit sets metadata and gives the file its name: now if it is large, else with its batch.
 func (f *file) commit(ctx context.Context) error {
+	if err := f.fill(); err != nil {
+		return errors.Join(err, f.Abort(false))
+	}
 	made := f.d
 	if !f.made {
 		made = nil
@@ -441,7 +465,7 @@ func (f *file) settled() error {
 	if !f.flushed {
 		return f.sync(unix.Fsync)
 	}
-	f.letGo()
+	f.letGo(0, 0)
 	return f.isLost()
 }
 

@@ -144,7 +144,7 @@ func (f *file) recall() (ok bool) {
 	}
 	f.fd = fd
 	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Ino != was.Temp.Ino || st.Size != f.e.Size || !f.sample(was) {
+	if unix.Fstat(fd, &st) != nil || st.Ino != was.Temp.Ino || !f.fits(st.Size, was) || !f.sample(was) {
 		_ = unix.Close(fd) // is written anew
 		f.fd = -1
 		f.p.unclaim(f.d, f.temp)
@@ -159,6 +159,21 @@ func (f *file) recall() (ok bool) {
 		f.p.report.Count(func(s *move.Summary) { s.Resumed += n })
 	}
 	return true
+}
+
+// fits tells whether a file of a size may be what an earlier run left: on a mount its writes made its
+// size, and the last of them may be missing.
+func (f *file) fits(size int64, was *journal.File) bool {
+	f.grows = !f.e.Sparse && f.d.remote
+	if !f.grows {
+		return size == f.e.Size
+	}
+	last := int64(0)
+	for i := range was.Blocks {
+		last = max(last, i)
+	}
+	f.reached(size)
+	return size <= f.e.Size && size >= min(f.e.Size, (last+1)*move.BlockSize)
 }
 
 // knows tells whether an earlier run has left a part of a file.
@@ -376,9 +391,17 @@ func (f *file) durable(no uint64) []byte {
 		return nil
 	}
 	f.p.at("fdatasync")
-	if f.syncHeld(unix.Fdatasync) != nil {
+	from, n := span(list)
+	how := unix.Fdatasync
+	if f.d.remote {
+		how = func(fd int) error { return syncSpan(fd, from, n) }
+	} else {
+		from, n = 0, 0 // all of it
+	}
+	if f.syncHeld(how) != nil {
 		return nil // its own next step fails; what is known of others stays true
 	}
+	f.letGo(from, n)
 	f.mu.Lock()
 	for _, x := range list {
 		w := f.blocks[x.Leaf.Index]

@@ -19,7 +19,9 @@ func (b *bench) labFaults(ctx context.Context, wanted *regexp.Regexp) (kinds []f
 		return func(ctx context.Context, t *tally) error { return b.onLink(ctx, t, what) }
 	}
 	up := func(more ...string) func(context.Context, func(lab.Status) error) error {
-		return func(ctx context.Context, work func(lab.Status) error) error { return b.inLab(ctx, gigabit, "200us", 1500, more, work) }
+		return func(ctx context.Context, work func(lab.Status) error) error {
+			return b.inLab(ctx, gigabit, "200us", 1500, more, work)
+		}
 	}
 	for _, group := range []struct {
 		up    func(context.Context, func(lab.Status) error) error

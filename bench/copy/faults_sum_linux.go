@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-
-	"golang.org/x/sys/unix"
+	"time"
 
 	"linerate/bench/kit"
+	"linerate/internal/kernel"
 )
 
 // portions are runs of faults that add up to one table, in a file: each has its own seed.
@@ -60,14 +60,15 @@ func (b *bench) portions() (keep func([]fault, []tally) error, err error) {
 
 // changePortions changes a file of portions while nobody else does.
 func changePortions(path string, change func(*portions) error) error {
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return fmt.Errorf("keep portions: %w", err)
+	lock, err := kernel.LockFile(path + ".lock")
+	for errors.Is(err, kernel.ErrLocked) {
+		time.Sleep(10 * time.Millisecond) // another run holds it for about as long
+		lock, err = kernel.LockFile(path + ".lock")
 	}
-	defer lock.Close() // which unlocks it
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+	if err != nil {
 		return fmt.Errorf("lock portions: %w", err)
 	}
+	defer lock.Close() // which unlocks it
 	p, err := readPortions(path)
 	if err == nil {
 		err = change(&p)

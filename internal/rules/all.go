@@ -109,6 +109,7 @@ func All() []Rule {
 		smbOneChannel(),
 		smbUncached(),
 		smbTransfer(),
+		smbHeld(),
 		iscsiDown(),
 		iscsiDigest(),
 		iscsiSegment(),

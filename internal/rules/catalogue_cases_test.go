@@ -196,6 +196,8 @@ func storageCases() []sick {
 		{"smb-one-channel", Info, false, both(without(1, "multichannel"), smb(func(m *model.NetMount) { m.Conns = model.Known(1) })), option(1, "vers", "2.1")},
 		{"smb-cache-none", Medium, false, option(1, "cache", "none"), option(1, "cache", "loose")},
 		{"smb-transfer-small", Low, false, option(1, "rsize", "262144"), option(1, "rsize", "524288")},
+		{"smb-small-requests-held", Info, false, smb(func(m *model.NetMount) { m.MinRTT = model.Known(5 * time.Millisecond) }), smb(func(m *model.NetMount) { m.MinRTT = model.Known(4 * time.Millisecond) })},
+		{"smb-small-requests-held", Info, false, smb(func(m *model.NetMount) { m.MinRTT = model.Known(16 * time.Millisecond) }), option(1, "tcpnodelay", "")},
 		{"iscsi-session-down", High, false, iscsiWas(func(s *model.ISCSISession) { s.State = "FAILED" }), iscsiWas(func(s *model.ISCSISession) { s.State = "" })},
 		{"iscsi-digests", Info, false, iscsiWas(func(s *model.ISCSISession) { s.Conns[0].DataDigest = model.Known(true) }), iscsiWas(func(s *model.ISCSISession) { s.Conns[0].DataDigest = model.Known(false) })},
 		{"iscsi-segment-small", Low, false, iscsiWas(func(s *model.ISCSISession) { s.Conns[0].MaxSend = model.Known(int64(8192)) }), iscsiWas(func(s *model.ISCSISession) { s.Conns[0].MaxSend = model.Known(int64(8193)) })},

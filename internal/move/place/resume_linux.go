@@ -150,6 +150,7 @@ func (f *file) recall() (ok bool) {
 		f.p.unclaim(f.d, f.temp)
 		return false
 	}
+	f.reached(st.Size)
 	for _, x := range was.Blocks {
 		f.note(written{index: x.Leaf.Index, hash: x.Leaf.Hash, extents: x.Extents, durable: true})
 		n := int64(0)
@@ -159,21 +160,6 @@ func (f *file) recall() (ok bool) {
 		f.p.report.Count(func(s *move.Summary) { s.Resumed += n })
 	}
 	return true
-}
-
-// fits tells whether a file of a size may be what an earlier run left: on a mount its writes made its
-// size, and the last of them may be missing.
-func (f *file) fits(size int64, was *journal.File) bool {
-	f.grows = !f.e.Sparse && f.d.remote
-	if !f.grows {
-		return size == f.e.Size
-	}
-	last := int64(0)
-	for i := range was.Blocks {
-		last = max(last, i)
-	}
-	f.reached(size)
-	return size <= f.e.Size && size >= min(f.e.Size, (last+1)*move.BlockSize)
 }
 
 // knows tells whether an earlier run has left a part of a file.

@@ -89,6 +89,9 @@ func TestAFileOnAMountIsGoneOnWithAsFarAsItReaches(t *testing.T) {
 		if len(have.Leaves) != c.had {
 			t.Errorf("%s: goes on with %d blocks, want %d", c.name, len(have.Leaves), c.had)
 		}
+		if end := f.(*file).end.Load(); end != int64(c.had)/2*c.cut {
+			t.Errorf("%s: written to %d", c.name, end)
+		}
 		if err := errors.Join(f.Abort(false), p.Close()); err != nil {
 			t.Fatal(err)
 		}

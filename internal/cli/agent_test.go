@@ -67,7 +67,7 @@ func TestAgentWithoutASite(t *testing.T) {
 		"tune apply nas1 --waves":            {ExitUsage, "give both --site and --waves"},
 		"tune undo --site all --to 3":        {ExitUsage, "as site:HOST"},
 		"tune undo --site all --from-script": {ExitUsage, "as site:HOST"},
-		"tune resume":                        {ExitNothing, "no change of many hosts was begun here"},
+		"tune resume":                        {ExitNothing, "no change of many hosts is unfinished here"},
 		"tune resume tune-1":                 {ExitUsage, "no change of many hosts is called tune-1"},
 		"tune apply --site all --waves --set tcp_sack=1 --confirm-within 0": {ExitUsage, "--confirm-within 0"},
 		"serve --nats nats":     {ExitUsage, "want embedded"},

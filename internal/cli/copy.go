@@ -39,7 +39,8 @@ in DST, SRC itself comes to lie at DST/SRC. Nobody ever sees half a file under i
 Files of the same size and time are taken to be the same. The same command again does
 what is left.
 
-HOST:/path is a path on another host, which ssh leads to; nothing is installed there.
+HOST:/path is a path on another host, which ssh leads to. linerate takes a part of
+itself there for the time of the copy; nothing is installed.
 Its data go by one port, encrypted; where that cannot be reached the other end dials.
 
 --spread copies several sources to several targets: each file comes to lie at one of the
@@ -74,7 +75,7 @@ the paths are targets; --spread=N says how many, at the end, are.`,
 	flags.BoolVar(&f.Delete, "delete", false, "delete last what the source does not have, unless something of it could not be read")
 	flags.IntVar(&f.MaxDelete, "max-delete", 1000, "with --delete: delete nothing where it would be more entries than these")
 	quantityFlag(cmd, &quantity[unit.Bytes]{to: &f.Limit, kind: "size", parse: positive(unit.ParseBytes)}, "limit", "bytes a second, as 500MB")
-	flags.StringVar(&f.direct, "direct", "yes", "no: large files through the page cache too")
+	flags.StringVar(&f.direct, "direct", "yes", "no: files of 32 MiB or more go through the page cache too")
 	flags.BoolVar(&f.Setuid, "setuid", false, "keep set-user-ID and set-group-ID of files")
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done; change nothing")
 	flags.BoolVar(&f.check, "check", false, "compare source and target without copying; exit code 5 if they differ")

@@ -19,7 +19,7 @@ const maxMem = time.Hour
 // copyFarFlags are the flags of copies between hosts.
 func copyFarFlags(cmd *cobra.Command, f *copyFlags) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.Far.Streams, "streams", 0, "between hosts: connections that carry data; default: 4, and more for as long as one more brings 5%")
+	flags.IntVar(&f.Far.Streams, "streams", 0, "between hosts: connections that carry data, 1 to 32; default: 4, and up to 16 while more of them raise the rate")
 	flags.BoolVar(&f.Far.Plain, "plain", false, "between hosts: do not encrypt the data; for labs and networks that you trust")
 	flags.StringVar(&f.Far.Via, "via", "", "between hosts: data address of the end that listens (the other host; of two other hosts the target)")
 	flags.Uint16Var(&f.Far.Port, "port", 0, "between hosts: TCP port for the data; default: any that is free")

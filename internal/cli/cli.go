@@ -211,6 +211,9 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// maxShown is how many arguments a message repeats.
+const maxShown = 10
+
 // wanted says what a command takes, to who gave it another number of arguments.
 func wanted(cmd *cobra.Command, args []string) string {
 	_, want, some := strings.Cut(cmd.Use, " ")
@@ -220,6 +223,8 @@ func wanted(cmd *cobra.Command, args []string) string {
 		return fmt.Sprintf("%s takes no arguments: what is %q?", name, args[0])
 	case len(args) == 0:
 		return fmt.Sprintf("%s takes %s, and nothing was given", name, want)
+	case len(args) > maxShown:
+		return fmt.Sprintf("%s takes %s, and %d were given, which are too many", name, want, len(args))
 	}
 	return fmt.Sprintf("%s takes %s, and what was given is %q", name, want, strings.Join(args, " "))
 }

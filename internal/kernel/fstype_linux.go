@@ -28,7 +28,8 @@ func OverNetwork(path string) bool {
 
 func isOverNetwork(magic int64) bool { return slices.Contains(overNetwork, magic&0xFFFFFFFF) }
 
-// onDisks are the file systems that read from this host's disks or memory.
+// onDisks are the file systems that read from this host's disks or memory; overlayfs does where its
+// layers do, of which statfs does not tell.
 var onDisks = []int64{
 	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
 	0x2FC12FC1, // ZFS

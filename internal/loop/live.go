@@ -238,6 +238,9 @@ func (l *Live) alone(key [2]int, e *liveEnd) watch.Judgement {
 	}
 	c := explain.Watched(&explain.End{Host: e.Name, Facts: e.facts, Samples: samples, Peer: judged}, l.LineRate)
 	c.OneEnd = true
+	if sums := watch.Sums(samples, func(a netip.Addr) bool { return a == judged }); len(sums) > 0 {
+		x.all = sums[0].Conns // a peer that does not answer comes before the busiest
+	}
 	if e.Target.serves(judged) {
 		c.Protocol = e.Target.protocol()
 	}

@@ -3,6 +3,7 @@ package loop
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"linerate/internal/explain"
@@ -46,11 +47,19 @@ func (l *Live) endOf(e, other *liveEnd) crowdEnd {
 		told, all, out.samples = ofBusiest(samples)
 	}
 	out.lately = told.Lately
-	if told.Samples == nil || len(all) == 0 || l.seldom(e) {
+	switch {
+	case told.Samples == nil, len(all) == 0, l.seldom(e):
 		return out
+	case other == nil && max(all[0].Out, all[0].In) < moving && !stuck(told.Samples, all[0].Peer):
+		return out // nothing moves: one of so many peers that does not answer is no verdict of the host
 	}
 	out.samples, out.some, out.all = told.Samples, false, all[0].Conns
 	return out
+}
+
+// stuck reports whether a connection to a peer waits for the answer to what it sent again and again.
+func stuck(samples []model.Sample, to netip.Addr) bool {
+	return slices.ContainsFunc(traffic(samples), func(p peer) bool { return p.stuck && p.addr == to })
 }
 
 // serves reports whether an address is that of a peer to which the path leads.

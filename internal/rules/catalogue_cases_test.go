@@ -198,6 +198,7 @@ func storageCases() []sick {
 		{"smb-transfer-small", Low, false, option(1, "rsize", "262144"), option(1, "rsize", "524288")},
 		{"smb-small-requests-held", Info, false, smb(func(m *model.NetMount) { m.MinRTT = model.Known(5 * time.Millisecond) }), smb(func(m *model.NetMount) { m.MinRTT = model.Known(4 * time.Millisecond) })},
 		{"smb-small-requests-held", Info, false, smb(func(m *model.NetMount) { m.MinRTT = model.Known(16 * time.Millisecond) }), option(1, "tcpnodelay", "")},
+		{"smb-small-requests-held", Info, false, smb(func(m *model.NetMount) { m.MinRTT = model.Known(16 * time.Millisecond) }), both(smb(func(m *model.NetMount) { m.MinRTT = model.Known(16 * time.Millisecond) }), func(f *model.Facts) { f.Kernel = "5.15.0-100-generic" })},
 		{"iscsi-session-down", High, false, iscsiWas(func(s *model.ISCSISession) { s.State = "FAILED" }), iscsiWas(func(s *model.ISCSISession) { s.State = "" })},
 		{"iscsi-digests", Info, false, iscsiWas(func(s *model.ISCSISession) { s.Conns[0].DataDigest = model.Known(true) }), iscsiWas(func(s *model.ISCSISession) { s.Conns[0].DataDigest = model.Known(false) })},
 		{"iscsi-segment-small", Low, false, iscsiWas(func(s *model.ISCSISession) { s.Conns[0].MaxSend = model.Known(int64(8192)) }), iscsiWas(func(s *model.ISCSISession) { s.Conns[0].MaxSend = model.Known(int64(8193)) })},

@@ -21,10 +21,14 @@ func smbHeld() Rule {
 				if !isSMB(m) || otherSystem(f) || m.Proto != "tcp" || !ok || rtt < heldFrom || o.has("tcpnodelay") || o.has("ro") {
 					return nil
 				}
+				// Kernels before have no such option, and would refuse a mount that asks for it.
+				if f.Kernel == "" || olderThan(f.Kernel, 6, 1) {
+					return nil
+				}
 				return &model.Finding{
 					Severity: Info, Title: "small requests of " + m.Point + " wait for data that are under way",
-					Observed: fmt.Sprintf("%s: no tcpnodelay, a round trip of %v", m.Point, rtt),
-					Fix:      "where programs write many small files there: unmount what this host has mounted of that server, and mount it with tcpnodelay",
+					Observed: fmt.Sprintf("%s: /proc/mounts shows no tcpnodelay (kernels before the updates of January 2023 never do), a round trip of %v", m.Point, rtt),
+					Fix:      "where programs write many small files there: mount it at a second point first, with nosharesock,tcpnodelay, which a kernel without that option refuses, and try; only then unmount what this host has mounted of that server, and mount it with tcpnodelay",
 					Source:   "fs/smb/client/connect.c of Linux (tcp_nodelay); RFC 896",
 				}
 			})

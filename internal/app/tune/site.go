@@ -341,6 +341,6 @@ func (r *rollout) lostError() error {
 	if n == 0 {
 		return nil
 	}
-	err := failure.Of(failure.Failed, "%d of %d hosts could not be read, and are unchanged: %s: %s", n, all, first.Name, failure.FirstLine(first.err))
+	err := failure.Of(failure.Failed, "no plan could be made for %d of %d hosts, which are unchanged: %s: %s", n, all, first.Name, failure.FirstLine(first.err))
 	return failure.AsAdvised(err, first.err)
 }

@@ -181,17 +181,6 @@ func span(list []journal.Block) (from, n int64) {
 	return first * move.BlockSize, (last - first + 1) * move.BlockSize
 }
 
-// syncSpan makes a range of an open file on a mount durable. fdatasync would wait for data of the whole
-// file, and go on to wait for what others write to it meanwhile: until they stop. msync of a mapping that
-// nobody touches waits for its range alone, and then has the server make durable what it has of the file.
-func syncSpan(fd int, from, n int64) error {
-	b, err := unix.Mmap(fd, from, int(n), unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		return unix.Fdatasync(fd) // it maps no files, or there is no room
-	}
-	return errors.Join(unix.Msync(b, unix.MS_SYNC), unix.Munmap(b))
-}
-
 // letGo has the cache keep nothing of a range of a large file on a mount: it is for others. n is 0: to its end.
 func (f *file) letGo(from, n int64) {
 	if f.d.remote && f.p.o.Direct && f.e.Size >= aloneFrom {

@@ -39,6 +39,7 @@ type file struct {
 	past       atomic.Bool
 	unpushed   atomic.Int64 // bytes on a mount that the kernel was not asked to send yet
 	grows      bool         // its writes make its size
+	memory     mapping      // of a large one on a mount
 	end        atomic.Int64 // of what was written
 
 	mu      sync.Mutex
@@ -120,6 +121,9 @@ func (f *file) begin() error {
 	}
 	if f.e.Size < aloneFrom {
 		return nil
+	}
+	if f.d.remote {
+		f.memory = mapped(f.fd, f.e.Size)
 	}
 	if err := f.journalled(); err != nil {
 		return errors.Join(err, f.discard())
@@ -446,6 +450,10 @@ func (f *file) closeAll() (errs []error) {
 	f.shut.Store(true)
 	f.syncing.Lock()
 	defer f.syncing.Unlock()
+	if err := f.memory.close(); err != nil {
+		errs = append(errs, err)
+	}
+	f.memory = nil
 	for _, fd := range []*int{&f.fd, &f.direct} {
 		if *fd >= 0 {
 			errs = append(errs, unix.Close(*fd))

@@ -380,7 +380,7 @@ func (f *file) durable(no uint64) []byte {
 	from, n := span(list)
 	how := unix.Fdatasync
 	if f.d.remote {
-		how = func(fd int) error { return syncSpan(fd, from, n) }
+		how = func(fd int) error { return f.memory.sync(fd, from, n) }
 	} else {
 		from, n = 0, 0 // all of it
 	}

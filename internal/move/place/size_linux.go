@@ -62,3 +62,35 @@ func (f *file) fits(size int64, was *journal.File) bool {
 	}
 	return size <= f.e.Size && size >= min(f.e.Size, (last+1)*move.BlockSize)
 }
+
+// mapping is a large file on a mount, as memory that nobody touches: nil where it cannot be mapped.
+type mapping []byte
+
+// mapped maps an open file of a size, which it need not have yet. It is done before anything is written:
+// a client may ask its server meanwhile, and write what it has of the file, and all of this process that
+// wants memory then waits for it.
+func mapped(fd int, size int64) mapping {
+	b, err := unix.Mmap(fd, 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// sync makes a range of the file durable. fdatasync would wait for data of the whole file, and go on to wait
+// for what others write to it meanwhile: until they stop. msync waits for its range alone, and then has the
+// server make durable what it has of the file.
+func (m mapping) sync(fd int, from, n int64) error {
+	if from >= int64(len(m)) {
+		return unix.Fdatasync(fd)
+	}
+	return unix.Msync(m[from:min(from+n, int64(len(m)))], unix.MS_SYNC)
+}
+
+// close ends it; the file is closed by itself.
+func (m mapping) close() error {
+	if m == nil {
+		return nil
+	}
+	return unix.Munmap(m)
+}

@@ -132,21 +132,25 @@ func TestASpanIsMadeDurableByItsFileSystem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		m := mapped(fd, 3*move.BlockSize/2) // longer than it is by now
+		if (m != nil) != (flags == unix.O_RDWR) {
+			t.Errorf("flags %#x: mapped %d bytes", flags, len(m))
+		}
 		if _, err := unix.Pwrite(fd, make([]byte, 8192), move.BlockSize); err != nil {
 			t.Fatal(err)
 		}
-		if err := syncSpan(fd, move.BlockSize, move.BlockSize); err != nil {
+		if err := m.sync(fd, move.BlockSize, move.BlockSize); err != nil {
 			t.Errorf("flags %#x: %v", flags, err)
 		}
 		d.Set(baddisk.Fault{Op: baddisk.Sync, Err: syscall.EIO})
 		if _, err := unix.Pwrite(fd, make([]byte, 8192), move.BlockSize); err != nil {
 			t.Fatal(err)
 		}
-		if err := syncSpan(fd, move.BlockSize, move.BlockSize); !errors.Is(err, unix.EIO) || d.Failed() == 0 {
+		if err := m.sync(fd, move.BlockSize, move.BlockSize); !errors.Is(err, unix.EIO) || d.Failed() == 0 {
 			t.Errorf("flags %#x, data are lost: %v, asked %d times", flags, err, d.Failed())
 		}
 		d.Set()
-		if err := unix.Close(fd); err != nil {
+		if err := errors.Join(m.close(), unix.Close(fd)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -23,6 +23,7 @@ type Tree struct {
 	links    map[move.Node]*linked
 	next     uint64
 	unread   atomic.Int64
+	ahead    bool     // files may be opened ahead of their turn
 	near     sync.Map // by device: whether its files are on a disk of this host (bool)
 }
 
@@ -48,7 +49,7 @@ func Open(tops []Top, o Options, r *move.Report) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tree{o: o, excludes: x, report: r, links: map[move.Node]*linked{}}
+	t := &Tree{o: o, excludes: x, report: r, links: map[move.Node]*linked{}, ahead: mayOpenMany()}
 	for _, w := range tops {
 		fd, err := unix.Open(w.Dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		if err != nil {

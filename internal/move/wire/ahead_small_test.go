@@ -64,7 +64,7 @@ func TestSmallFilesAreOpenedAheadOfTheirTurn(t *testing.T) {
 	for i := range files {
 		m.file(fmt.Sprint(i), 100+i, r)
 	}
-	m.changes["3"], m.changes["5"] = 1, 2                                     // each is opened once more
+	m.changes["3"], m.changes["5"] = 1, 9                                     // each is opened once more, and one that was opened ahead once more than that
 	m.add(&move.Entry{Path: "locked", Kind: move.File, Mode: 0o600, Size: 7}) // has no data: it cannot be opened
 	for _, refused := range []bool{false, true} {
 		l, d := parties(t, true)
@@ -86,11 +86,33 @@ func TestSmallFilesAreOpenedAheadOfTheirTurn(t *testing.T) {
 			continue
 		}
 		wantFailures(t, sent, "5", "locked")
-		if n := a.opened.Load(); n != files+2 {
-			t.Errorf("files were opened %d times, want %d", n, files+2)
+		if n := a.opened.Load(); n != files+2 && n != files+3 {
+			t.Errorf("files were opened %d times, want %d or one more", n, files+2)
 		}
 		if len(s.entries) != files-1 {
 			t.Errorf("%d files arrived, want %d", len(s.entries), files-1)
 		}
+	}
+}
+
+// A file that changed while it was open ahead of its turn has as many tries as another.
+func TestAChangeBeforeItsTurnIsNoTry(t *testing.T) {
+	m := newMemoryTree()
+	m.file("busy", 100, rand.NewChaCha8([32]byte{4}))
+	e := m.entries[0]
+	m.changes["busy"] = 2
+	rep := move.NewReport(nil)
+	s := &sender{side: side{rep: rep, stats: &Stats{}}, src: m}
+	s.pack.s, s.pack.busy = s, new(sync.WaitGroup)
+	s.pack.busy.Add(1)
+	open, err := m.Open(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.sendSmall(t.Context(), smallFile{entry: e, open: open}, make([]byte, move.PackSize)); err != nil {
+		t.Fatal(err)
+	}
+	if lost, _, _ := rep.Losses(); len(lost) > 0 || s.pack.n != 1 {
+		t.Errorf("lost %v, %d in the pack", lost, s.pack.n)
 	}
 }

@@ -34,33 +34,37 @@ func (s *sender) sendSmalls(ctx context.Context, in <-chan *move.Entry) error {
 	return nil
 }
 
-// gather adds to the file that came some of those that wait behind it, and opens all ahead. It leaves as
-// many to each other reader: of few files every reader opens its own.
+// gather adds to the file that came some of those that wait behind it, and opens all ahead, up to one that
+// is to be opened in its turn. It leaves as many to each other reader: of few files every reader opens its own.
 func (s *sender) gather(ctx context.Context, some []smallFile, in <-chan *move.Entry) []smallFile {
 	a, can := s.src.(move.Ahead)
-	for n := len(in) / smallReaders; can && n > 0 && len(some) < openAhead; n-- {
-		select {
-		case e, more := <-in:
-			if !more {
-				n = 0
-				break
-			}
-			some = append(some, smallFile{entry: e, present: s.isPresent(e)})
-		default:
-			n = 0 // another reader was first
-		}
-	}
-	if len(some) == 1 {
+	n := len(in) / smallReaders
+	if !can || n == 0 {
 		return some
 	}
 	s.stats.ReadSmall.Begin()
 	defer s.stats.ReadSmall.End()
-	for i := range some {
-		if !some[i].present {
-			some[i].open = a.OpenAhead(ctx, some[i].entry)
+	for ; opensAhead(ctx, a, &some[len(some)-1]) && n > 0 && len(some) < openAhead; n-- {
+		select {
+		case e, more := <-in:
+			if !more {
+				return some
+			}
+			some = append(some, smallFile{entry: e, present: s.isPresent(e)})
+		default:
+			return some // another reader was first
 		}
 	}
 	return some
+}
+
+// opensAhead opens a file ahead, where its data are needed; false: it is opened in its turn.
+func opensAhead(ctx context.Context, a move.Ahead, f *smallFile) bool {
+	if f.present {
+		return true
+	}
+	f.open = a.OpenAhead(ctx, f.entry)
+	return f.open != nil
 }
 
 // closeAll closes what will not be read.
@@ -84,6 +88,9 @@ func (s *sender) sendSmall(ctx context.Context, small smallFile, buf []byte) err
 		}
 	}
 	f, err := s.readSmall(ctx, small, buf)
+	if small.open != nil && errors.Is(err, move.ErrChanged) { // while it waited: that is no try
+		f, err = s.readSmall(ctx, smallFile{entry: e}, buf)
+	}
 	if errors.Is(err, move.ErrChanged) {
 		s.rep.Count(func(m *move.Summary) { m.Retried++ })
 		f, err = s.readSmall(ctx, smallFile{entry: e}, buf)

@@ -103,12 +103,10 @@ func (b *bench) onBadDisk(ctx context.Context, t *tally, source bool, f baddisk.
 	if err := errors.Join(b.aloneIn(ctx, to), unmountDisk(ctx, d, at)); err != nil {
 		return err
 	}
-	switch {
-	case ran != nil:
-		t.cut++
-	case failed == 0:
+	if failed == 0 {
 		t.cases-- // it had no such operation
 	}
+	t.ended(failed > 0, ran, fmt.Sprintf("%+v", f), out)
 	if bad, err := b.unnamed(out, ran); err != nil || bad {
 		t.falseDone++
 		fmt.Printf("%+v: exit %v, %v:\n%s\n", f, ran, err, out)

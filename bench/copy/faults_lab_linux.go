@@ -42,9 +42,8 @@ func (b *bench) labFaults(ctx context.Context, wanted *regexp.Regexp) (kinds []f
 				}
 				kinds, tallies = append(kinds, k), append(tallies, tally{})
 				for range b.labs {
-					tallies[len(tallies)-1].cases++
-					if err := k.one(ctx, &tallies[len(tallies)-1]); err != nil {
-						return fmt.Errorf("%s: %w", k.name, err)
+					if err := k.run(ctx, &tallies[len(tallies)-1]); err != nil {
+						return err
 					}
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -95,12 +96,9 @@ func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) (err e
 	}
 	for i := range n {
 		k := b.draw(kinds)
-		tallies[k].cases++
-		if err := kinds[k].one(ctx, &tallies[k]); err != nil {
-			return fmt.Errorf("case %d, %s: %w", i, kinds[k].name, err)
-		}
-		if err := keep(kinds, tallies); err != nil {
-			return err
+		ran := kinds[k].run(ctx, &tallies[k])
+		if err := errors.Join(ran, keep(kinds, tallies)); err != nil {
+			return fmt.Errorf("case %d: %w", i, err)
 		}
 		if (i+1)%50 == 0 {
 			fmt.Fprintf(os.Stderr, "%s %d cases: %+v\n", time.Now().Format(time.TimeOnly), i+1, tallies)
@@ -112,6 +110,39 @@ func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) (err e
 	more, counts, err := b.labFaults(ctx, wanted)
 	kinds, tallies = append(kinds, more...), append(tallies, counts...)
 	return errors.Join(err, keep(kinds, tallies))
+}
+
+// run runs one case. One that did not come to its end is none, but what it has found counts; of one that was
+// interrupted, only wrong files: its copies end otherwise for that alone.
+func (k fault) run(ctx context.Context, t *tally) error {
+	c := tally{cases: 1}
+	err := k.one(ctx, &c)
+	if err == nil {
+		err = ctx.Err()
+	}
+	switch {
+	case ctx.Err() != nil:
+		c = tally{wrong: c.wrong}
+	case err != nil:
+		c.cases, c.cut = 0, 0
+	}
+	*t = t.plus(c)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.name, err)
+	}
+	return nil
+}
+
+// ended counts a copy that has ended: cut by the fault that it met, or failed of itself.
+func (t *tally) ended(met bool, ran error, what string, out []byte) {
+	switch {
+	case ran == nil:
+	case met:
+		t.cut++
+	default:
+		t.unfinished++
+		fmt.Printf("%s: it was not met, and the copy failed: %v\n%s\n", what, ran, out)
+	}
 }
 
 const quotaName = "target's quota reached"
@@ -168,62 +199,66 @@ func (b *bench) tree() error {
 }
 
 func (b *bench) killed(ctx context.Context, t *tally) error {
-	if err := b.tree(); err != nil {
-		return err
-	}
-	for range 1 + b.rand.IntN(3) {
+	return b.cutOften(ctx, t, 600*time.Millisecond, func() (*exec.Cmd, func() bool) {
 		cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		kill := time.AfterFunc(time.Duration(b.rand.IntN(600))*time.Millisecond, func() { _ = cmd.Process.Kill() })
-		if err := cmd.Wait(); err == nil {
-			kill.Stop()
-			break
-		}
-		kill.Stop()
-		t.cut++
-		wrong, err := b.wrong(false)
-		if err != nil {
-			return err
-		}
-		t.wrong += wrong
-	}
-	return b.last(ctx, t)
+		return cmd, func() bool { return cmd.Process.Kill() == nil }
+	})
 }
 
 // killedFar has the copy go through ssh, agents and movers, and kills one of its processes:
 // the command, ssh or what sshd started, an agent, or an end.
 func (b *bench) killedFar(ctx context.Context, t *tally) error {
+	return b.cutOften(ctx, t, 900*time.Millisecond, func() (*exec.Cmd, func() bool) {
+		cmd, pick := b.Command(ctx, "copy", "--delete", b.src+"/", b.far.name()+":"+b.dst), b.rand.IntN(1<<20)
+		return cmd, func() bool {
+			all := append(family(cmd.Process.Pid), b.far.family()...)
+			return unix.Kill(all[pick%len(all)], unix.SIGKILL) == nil // it may have ended
+		}
+	})
+}
+
+// cutOften has up to three copies killed within some time of their begin, until one comes to its end. Where
+// each was over before, it is no case.
+func (b *bench) cutOften(ctx context.Context, t *tally, within time.Duration, begin func() (cmd *exec.Cmd, kill func() bool)) error {
 	if err := b.tree(); err != nil {
 		return err
 	}
+	kills := 0
 	for range 1 + b.rand.IntN(3) {
-		cmd := b.Command(ctx, "copy", "--delete", b.src+"/", b.far.name()+":"+b.dst)
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		pick := b.rand.IntN(1 << 20)
-		kill := time.AfterFunc(time.Duration(b.rand.IntN(900))*time.Millisecond, func() {
-			all := append(family(cmd.Process.Pid), b.far.family()...)
-			_ = unix.Kill(all[pick%len(all)], unix.SIGKILL) // it may have ended
-		})
-		err := cmd.Wait()
-		kill.Stop()
-		if err == nil {
-			break
-		}
-		t.cut++
-		if err := b.alone(ctx); err != nil {
-			return err
-		}
-		wrong, err := b.wrong(false)
+		cmd, kill := begin()
+		killed, over, err := b.cutShort(ctx, t, cmd, time.Duration(b.rand.Int64N(int64(within))), kill)
 		if err != nil {
 			return err
 		}
-		t.wrong += wrong
+		if killed {
+			kills++
+		}
+		if over {
+			break
+		}
+	}
+	if kills == 0 {
+		t.cases--
 	}
 	return b.last(ctx, t)
+}
+
+// cutShort runs a copy, kills a process of it after some time, and judges what it has left. It tells whether
+// there was one to kill, and whether the copy said that it was done.
+func (b *bench) cutShort(ctx context.Context, t *tally, cmd *exec.Cmd, after time.Duration, kill func() bool) (killed, over bool, err error) {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return false, false, err
+	}
+	met := make(chan bool, 1)
+	timer := time.AfterFunc(after, func() { met <- kill() })
+	ran := cmd.Wait()
+	killed = !timer.Stop() && <-met
+	if err := b.alone(ctx); err != nil {
+		return killed, ran == nil, err
+	}
+	return killed, ran == nil, b.afterKill(t, killed, ran, fmt.Sprintf("kill after %v", after), out.Bytes())
 }
 
 // alone waits until no process of a copy writes to the target any more: after the command was
@@ -234,7 +269,8 @@ func (b *bench) alone(ctx context.Context) error {
 
 // aloneIn does so of any target.
 func (b *bench) aloneIn(ctx context.Context, dir string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	// Also once the bench is interrupted: what its copies hold cannot be unmounted.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	for {
 		free := true
@@ -270,24 +306,24 @@ func family(pid int) []int {
 	return out
 }
 
-// edited changes what a killed copy has left before the next one goes on.
+// edited changes what a killed copy has left before the next one goes on. It is a case if there was something
+// to kill and to change.
 func (b *bench) edited(ctx context.Context, t *tally) error {
 	if err := b.tree(); err != nil {
 		return err
 	}
 	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
-	if err := cmd.Start(); err != nil {
+	kill := func() bool { return cmd.Process.Kill() == nil }
+	killed, _, err := b.cutShort(ctx, t, cmd, time.Duration(100+b.rand.IntN(500))*time.Millisecond, kill)
+	if err != nil {
 		return err
 	}
-	kill := time.AfterFunc(time.Duration(100+b.rand.IntN(500))*time.Millisecond, func() { _ = cmd.Process.Kill() })
-	if err := cmd.Wait(); err != nil {
-		t.cut++
-	}
-	kill.Stop()
-	err := filepath.WalkDir(b.dst, func(path string, d fs.DirEntry, err error) error {
+	edits := 0
+	err = filepath.WalkDir(b.dst, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || strings.Contains(d.Name(), "journal") || b.rand.IntN(3) > 0 {
 			return err
 		}
+		edits++
 		switch b.rand.IntN(3) {
 		case 0:
 			return os.Remove(path)
@@ -298,6 +334,9 @@ func (b *bench) edited(ctx context.Context, t *tally) error {
 	})
 	if err != nil {
 		return err
+	}
+	if !killed || edits == 0 {
+		t.cases--
 	}
 	return b.last(ctx, t)
 }
@@ -314,20 +353,19 @@ func (b *bench) full(ctx context.Context, t *tally) (err error) {
 	if err := unix.Mount("tmpfs", b.dst, "tmpfs", 0, fmt.Sprintf("size=%dm,nr_inodes=%d", room, inodes)); err != nil {
 		return fmt.Errorf("mount a small tmpfs (as root): %w", err)
 	}
-	defer func() { err = errors.Join(err, unix.Unmount(b.dst, 0)) }()
-	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
-	if out, err := cmd.CombinedOutput(); err == nil {
+	defer func() { err = errors.Join(err, unix.Unmount(b.dst, unix.MNT_DETACH)) }()
+	out, ran := b.Command(ctx, "copy", b.src+"/", b.dst).CombinedOutput()
+	t.ended(bytes.Contains(out, []byte("no space left")), ran, fmt.Sprintf("%d MiB and %d inodes", room, inodes), out)
+	if ran == nil {
 		t.cases-- // there was room for it, if it says the truth
 		missing, merr := b.missing()
 		if merr != nil {
 			return merr
 		}
-		if missing > 0 {
+		if len(missing) > 0 {
 			t.falseDone++
 			fmt.Printf("done on %d MiB and %d inodes:\n%s\n", room, inodes, out)
 		}
-	} else {
-		t.cut++
 	}
 	wrong, err := b.wrong(false)
 	if err != nil {
@@ -355,7 +393,7 @@ func (b *bench) last(ctx context.Context, t *tally) error {
 	if merr != nil {
 		return merr
 	}
-	switch bad := wrong+missing > 0; {
+	switch bad := wrong+len(missing) > 0; {
 	case err == nil && bad:
 		t.falseDone++
 	case err != nil:
@@ -391,9 +429,9 @@ func (b *bench) wrong(changing bool) (n int, err error) {
 	return n, err
 }
 
-// missing counts entries of the source that the target does not have, or has with another mode
-// or time, and leftovers.
-func (b *bench) missing() (n int, err error) {
+// missing are entries of the source that the target does not have, or has with another mode
+// or time, and leftovers: the former by their paths within the tree.
+func (b *bench) missing() (paths []string, err error) {
 	err = filepath.WalkDir(b.src, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -408,23 +446,23 @@ func (b *bench) missing() (n int, err error) {
 		}
 		switch is, serr := os.Lstat(filepath.Join(b.dst, rel)); {
 		case serr != nil:
-			n++
+			paths = append(paths, rel)
 			fmt.Printf("missing: %s\n", rel)
 		case !is.ModTime().Equal(was.ModTime()) || is.Mode() != was.Mode():
-			n++
+			paths = append(paths, rel)
 			fmt.Printf("not kept: %s: %v %v, the source has %v %v\n", rel, is.Mode(), is.ModTime(), was.Mode(), was.ModTime())
 		}
 		return nil
 	})
 	if err != nil {
-		return n, err
+		return paths, err
 	}
 	err = filepath.WalkDir(b.dst, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.Contains(d.Name(), "linerate") {
-			n++
+			paths = append(paths, path)
 			fmt.Printf("left: %s\n", path)
 		}
 		return err
 	})
-	return n, err
+	return paths, err
 }

@@ -90,7 +90,7 @@ func (b *bench) mountDisk(below string) (d *baddisk.Disk, at string, err error) 
 
 // unmountDisk waits for the last process of a copy that has ended or was killed.
 func unmountDisk(ctx context.Context, d *baddisk.Disk, at string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	d.Set()
 	for {
@@ -149,25 +149,24 @@ func (b *bench) killedAt(ctx context.Context, t *tally, p point) error {
 	if !killed {
 		t.cases-- // the copy was over before
 	}
-	if err := b.afterKill(t, ran, fmt.Sprintf("%s killed at the %s %s %d", victim, p.end, p.name, f.After+1), out); err != nil {
+	if err := b.afterKill(t, killed, ran, fmt.Sprintf("%s killed at the %s %s %d", victim, p.end, p.name, f.After+1), out); err != nil {
 		return err
 	}
 	return b.last(ctx, t)
 }
 
-// afterKill judges what a copy that was killed has left.
-func (b *bench) afterKill(t *tally, ran error, what string, out []byte) error {
+// afterKill judges what a copy has left of which a process was killed, if there was one to kill.
+func (b *bench) afterKill(t *tally, killed bool, ran error, what string, out []byte) error {
 	wrong, err := b.wrong(false)
 	if err != nil {
 		return err
 	}
 	t.wrong += wrong
-	if ran != nil {
-		t.cut++
+	if t.ended(killed, ran, what, out); ran != nil {
 		return nil
 	}
 	missing, err := b.missing()
-	if err == nil && missing > 0 {
+	if err == nil && len(missing) > 0 {
 		t.falseDone++
 		fmt.Printf("%s: done, and it was not:\n%s\n", what, out)
 	}
@@ -247,12 +246,10 @@ func (b *bench) spoiledDisk(ctx context.Context, t *tally) error {
 	if err := errors.Join(b.aloneIn(ctx, at), unmountDisk(ctx, d, at)); err != nil {
 		return err
 	}
-	switch {
-	case ran != nil:
-		t.cut++
-	case failed == 0:
+	if failed == 0 {
 		t.cases-- // the file is empty
 	}
+	t.ended(failed > 0, ran, fmt.Sprintf("%+v", f), out)
 	bad, err := b.unnamed(out, ran)
 	if err != nil && !errors.As(err, new(*exec.ExitError)) {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -141,7 +143,7 @@ var spoilers = []func(p *proxy, to io.Writer, chunk []byte) error{
 		return err
 	},
 	func(p *proxy, to io.Writer, chunk []byte) error { // left out
-		_, err := to.Write(chunk[p.rand.IntN(len(chunk)):])
+		_, err := to.Write(chunk[1+p.rand.IntN(len(chunk)):])
 		return err
 	},
 	func(p *proxy, to io.Writer, chunk []byte) error { // repeated
@@ -149,8 +151,12 @@ var spoilers = []func(p *proxy, to io.Writer, chunk []byte) error{
 		return err
 	},
 	func(p *proxy, to io.Writer, chunk []byte) error { // exchanged
-		at := p.rand.IntN(len(chunk))
-		_, err := to.Write(append(append([]byte(nil), chunk[at:]...), chunk[:at]...))
+		at := 1 + p.rand.IntN(max(1, len(chunk)-1))
+		turned := append(append([]byte(nil), chunk[at:]...), chunk[:at]...)
+		if bytes.Equal(turned, chunk) { // of one byte, or of equal parts
+			turned[0] ^= 1
+		}
+		_, err := to.Write(turned)
 		return err
 	},
 	func(p *proxy, to io.Writer, chunk []byte) error { // cut in the middle
@@ -366,10 +372,10 @@ func (b *bench) after(ctx context.Context, t *tally, o outcome, err error) error
 	if err != nil {
 		return err
 	}
-	if !o.done {
+	switch {
+	case !o.done:
 		t.cases-- // the copy was over before
-	}
-	if !o.over || len(o.failed) > 0 {
+	case !o.over || len(o.failed) > 0:
 		t.cut++
 	}
 	wrong, err := b.wrong(false)
@@ -382,9 +388,9 @@ func (b *bench) after(ctx context.Context, t *tally, o outcome, err error) error
 		if err != nil {
 			return err
 		}
-		if missing > len(o.failed) {
+		if silent := slices.DeleteFunc(missing, func(path string) bool { return o.failed[path] }); len(silent) > 0 {
 			t.falseDone++
-			fmt.Printf("over, with %d missing or other, and %d named\n", missing, len(o.failed))
+			fmt.Printf("over, missing or other, and not named: %q\n", silent)
 		}
 	}
 	return b.last(ctx, t)
@@ -445,8 +451,10 @@ func (b *bench) borne(ctx context.Context, t *tally, wait time.Duration, calls f
 		p.mu.Lock()
 		first := p.first
 		p.mu.Unlock()
-		if calls != nil {
-			p.call(calls(first, chunk))
+		if calls != nil && p.call(calls(first, chunk)) != nil {
+			p.mu.Lock()
+			p.met = false // not yet: no stranger came
+			p.mu.Unlock()
 		}
 		select {
 		case <-time.After(wait):
@@ -464,11 +472,14 @@ func (b *bench) borne(ctx context.Context, t *tally, wait time.Duration, calls f
 }
 
 // call has strangers come to the port of the run, who say one thing each.
-func (p *proxy) call(said [][]byte) {
+func (p *proxy) call(said [][]byte) error {
 	for _, s := range said {
-		if c, err := net.Dial("tcp", p.to); err == nil {
-			_, _ = c.Write(s) // it may be closed at once
-			_ = c.Close()     // said what it was to say
+		c, err := net.Dial("tcp", p.to)
+		if err != nil {
+			return err
 		}
+		_, _ = c.Write(s) // it may be closed at once
+		_ = c.Close()     // said what it was to say
 	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +28,7 @@ type tally struct{ cases, cut, wrong, falseDone, unfinished int }
 type fault struct {
 	name  string
 	share int
-	one   func(context.Context, *tally) error
+	one   func(context.Context, *tally) error // counts one case, which its tally has already
 }
 
 // kinds are all kinds of faults, in the order of the table.
@@ -199,7 +200,7 @@ func (b *bench) tree() error {
 }
 
 func (b *bench) killed(ctx context.Context, t *tally) error {
-	return b.cutOften(ctx, t, 600*time.Millisecond, func() (*exec.Cmd, func() bool) {
+	return b.cutOften(ctx, t, b.instant, func() (*exec.Cmd, func() bool) {
 		cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
 		return cmd, func() bool { return cmd.Process.Kill() == nil }
 	})
@@ -208,7 +209,8 @@ func (b *bench) killed(ctx context.Context, t *tally) error {
 // killedFar has the copy go through ssh, agents and movers, and kills one of its processes:
 // the command, ssh or what sshd started, an agent, or an end.
 func (b *bench) killedFar(ctx context.Context, t *tally) error {
-	return b.cutOften(ctx, t, 900*time.Millisecond, func() (*exec.Cmd, func() bool) {
+	instant := func() time.Duration { return time.Duration(b.rand.IntN(900)) * time.Millisecond }
+	return b.cutOften(ctx, t, instant, func() (*exec.Cmd, func() bool) {
 		cmd, pick := b.Command(ctx, "copy", "--delete", b.src+"/", b.far.name()+":"+b.dst), b.rand.IntN(1<<20)
 		return cmd, func() bool {
 			all := append(family(cmd.Process.Pid), b.far.family()...)
@@ -217,16 +219,23 @@ func (b *bench) killedFar(ctx context.Context, t *tally) error {
 	})
 }
 
-// cutOften has up to three copies killed within some time of their begin, until one comes to its end. Where
-// each was over before, it is no case.
-func (b *bench) cutOften(ctx context.Context, t *tally, within time.Duration, begin func() (cmd *exec.Cmd, kill func() bool)) error {
+// instant is one of a copy here, after its begin. Each doubling of the time has the same chance: a copy takes
+// 50 ms where both its ends are in memory and nothing else runs, and more than 500 on a busy machine.
+func (b *bench) instant() time.Duration {
+	const first, doublings = 5 * time.Millisecond, 7
+	return time.Duration(float64(first) * math.Exp2(doublings*b.rand.Float64()))
+}
+
+// cutOften has up to three copies killed at an instant, until one comes to its end. Where each was over
+// before, it is no case.
+func (b *bench) cutOften(ctx context.Context, t *tally, instant func() time.Duration, begin func() (cmd *exec.Cmd, kill func() bool)) error {
 	if err := b.tree(); err != nil {
 		return err
 	}
 	kills := 0
 	for range 1 + b.rand.IntN(3) {
 		cmd, kill := begin()
-		killed, over, err := b.cutShort(ctx, t, cmd, time.Duration(b.rand.Int64N(int64(within))), kill)
+		killed, over, err := b.cutShort(ctx, t, cmd, instant(), kill)
 		if err != nil {
 			return err
 		}
@@ -314,7 +323,7 @@ func (b *bench) edited(ctx context.Context, t *tally) error {
 	}
 	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
 	kill := func() bool { return cmd.Process.Kill() == nil }
-	killed, _, err := b.cutShort(ctx, t, cmd, time.Duration(100+b.rand.IntN(500))*time.Millisecond, kill)
+	killed, _, err := b.cutShort(ctx, t, cmd, b.instant(), kill)
 	if err != nil {
 		return err
 	}
@@ -336,7 +345,7 @@ func (b *bench) edited(ctx context.Context, t *tally) error {
 		return err
 	}
 	if !killed || edits == 0 {
-		t.cases--
+		t.cases, t.cut = 0, 0
 	}
 	return b.last(ctx, t)
 }

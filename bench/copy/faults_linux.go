@@ -322,8 +322,9 @@ func (b *bench) edited(ctx context.Context, t *tally) error {
 		return err
 	}
 	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
+	const start = 20 * time.Millisecond // until then it has made nothing
 	kill := func() bool { return cmd.Process.Kill() == nil }
-	killed, _, err := b.cutShort(ctx, t, cmd, b.instant(), kill)
+	killed, _, err := b.cutShort(ctx, t, cmd, start+b.instant(), kill)
 	if err != nil {
 		return err
 	}

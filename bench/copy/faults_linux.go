@@ -226,48 +226,44 @@ func (b *bench) instant() time.Duration {
 	return time.Duration(float64(first) * math.Exp2(doublings*b.rand.Float64()))
 }
 
-// cutOften has up to three copies killed at an instant, until one comes to its end. Where each was over
-// before, it is no case.
+// cutOften has up to three copies killed at an instant, until one is not cut by that. Where none was, it is
+// no case.
 func (b *bench) cutOften(ctx context.Context, t *tally, instant func() time.Duration, begin func() (cmd *exec.Cmd, kill func() bool)) error {
 	if err := b.tree(); err != nil {
 		return err
 	}
-	kills := 0
 	for range 1 + b.rand.IntN(3) {
 		cmd, kill := begin()
-		killed, over, err := b.cutShort(ctx, t, cmd, instant(), kill)
+		cut, err := b.cutShort(ctx, t, cmd, instant(), kill)
 		if err != nil {
 			return err
 		}
-		if killed {
-			kills++
-		}
-		if over {
+		if !cut {
 			break
 		}
 	}
-	if kills == 0 {
+	if t.cut == 0 {
 		t.cases--
 	}
 	return b.last(ctx, t)
 }
 
 // cutShort runs a copy, kills a process of it after some time, and judges what it has left. It tells whether
-// there was one to kill, and whether the copy said that it was done.
-func (b *bench) cutShort(ctx context.Context, t *tally, cmd *exec.Cmd, after time.Duration, kill func() bool) (killed, over bool, err error) {
+// the copy was cut by that: a process that is about to exit can be killed, and has done its work.
+func (b *bench) cutShort(ctx context.Context, t *tally, cmd *exec.Cmd, after time.Duration, kill func() bool) (cut bool, err error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
-		return false, false, err
+		return false, err
 	}
 	met := make(chan bool, 1)
 	timer := time.AfterFunc(after, func() { met <- kill() })
 	ran := cmd.Wait()
-	killed = !timer.Stop() && <-met
+	killed := !timer.Stop() && <-met
 	if err := b.alone(ctx); err != nil {
-		return killed, ran == nil, err
+		return false, err
 	}
-	return killed, ran == nil, b.afterKill(t, killed, ran, fmt.Sprintf("kill after %v", after), out.Bytes())
+	return killed && ran != nil, b.afterKill(t, killed, ran, fmt.Sprintf("kill after %v", after), out.Bytes())
 }
 
 // alone waits until no process of a copy writes to the target any more: after the command was
@@ -315,8 +311,8 @@ func family(pid int) []int {
 	return out
 }
 
-// edited changes what a killed copy has left before the next one goes on. It is a case if there was something
-// to kill and to change.
+// edited changes what a killed copy has left before the next one goes on. It is a case if the copy was
+// cut and there was something to change.
 func (b *bench) edited(ctx context.Context, t *tally) error {
 	if err := b.tree(); err != nil {
 		return err
@@ -324,7 +320,7 @@ func (b *bench) edited(ctx context.Context, t *tally) error {
 	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
 	const start = 20 * time.Millisecond // until then it has made nothing
 	kill := func() bool { return cmd.Process.Kill() == nil }
-	killed, _, err := b.cutShort(ctx, t, cmd, start+b.instant(), kill)
+	cut, err := b.cutShort(ctx, t, cmd, start+b.instant(), kill)
 	if err != nil {
 		return err
 	}
@@ -345,7 +341,7 @@ func (b *bench) edited(ctx context.Context, t *tally) error {
 	if err != nil {
 		return err
 	}
-	if !killed || edits == 0 {
+	if !cut || edits == 0 {
 		t.cases, t.cut = 0, 0
 	}
 	return b.last(ctx, t)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -94,5 +96,39 @@ func TestAStrangerWhoDoesNotComeIsToldOf(t *testing.T) {
 	}
 	if p.call([][]byte{nil}) == nil {
 		t.Error("nobody listens, and a stranger came")
+	}
+}
+
+// A file that is missing and not named is done that was not, also where another one is named that is there;
+// a run that did not meet its fault is no case, and was not cut by it.
+func TestEveryMissingFileIsNamed(t *testing.T) {
+	done, err := exec.LookPath("true") // a last copy that says it is done, and does nothing
+	if err != nil {
+		t.Skipf("no copy to go on with: %v", err)
+	}
+	const last = 1 // what it is counted for
+	for _, c := range []struct {
+		o    outcome
+		want tally
+	}{
+		{outcome{over: true, done: true, failed: map[string]bool{"missing": true}}, tally{cases: 1, cut: 1, falseDone: last}},
+		{outcome{over: true, done: true, failed: map[string]bool{"there": true}}, tally{cases: 1, cut: 1, falseDone: last + 1}},
+		{outcome{over: true, done: true}, tally{cases: 1, falseDone: last + 1}},
+		{outcome{done: true}, tally{cases: 1, cut: 1, falseDone: last}},
+		{outcome{}, tally{falseDone: last}},
+	} {
+		b, got := &bench{src: t.TempDir(), dst: t.TempDir()}, tally{cases: 1}
+		b.Binary, b.Home = done, t.TempDir()
+		for _, path := range []string{filepath.Join(b.src, "there"), filepath.Join(b.src, "missing"), filepath.Join(b.dst, "there")} {
+			if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chtimes(path, time.Time{}, time.Unix(1, 0))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(os.Chtimes(b.src, time.Time{}, time.Unix(1, 0)), os.Chtimes(b.dst, time.Time{}, time.Unix(1, 0))); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.after(t.Context(), &got, c.o, nil); err != nil || got != c.want {
+			t.Errorf("%+v: %+v, want %+v (%v)", c.o, got, c.want, err)
+		}
 	}
 }

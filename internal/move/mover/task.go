@@ -28,7 +28,7 @@ import (
 const Role = "mover"
 
 // Version of Task, Command and Event that this build speaks.
-const Version = 4
+const Version = 5
 
 // Bounds of a task.
 const (

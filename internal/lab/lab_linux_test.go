@@ -261,11 +261,12 @@ func TestFaultsBind(t *testing.T) {
 	for i, c := range []struct {
 		fault string
 		// most is the goodput while it is in place. What a busy machine had left in the
-		// receive buffer, 50 Mbit, may be counted later.
+		// receive buffer, 50 Mbit, may be counted later. What a core that is taken leaves depends on
+		// who else wants it: 620 to 760 Mbit/s of 940 were seen beside work of a higher priority.
 		most unit.BitRate
 	}{
 		{"window", 300 * unit.Mbit}, {"sendbuf", 400 * unit.Mbit}, {"mtu", unit.Mbit},
-		{"loss", 500 * unit.Mbit}, {"slow-link", 400 * unit.Mbit}, {"cpu", 600 * unit.Mbit}, {"none", unit.Gbit},
+		{"loss", 500 * unit.Mbit}, {"slow-link", 400 * unit.Mbit}, {"cpu", 750 * unit.Mbit}, {"none", unit.Gbit},
 	} {
 		if i%labtest.Every(3) != 0 {
 			continue

@@ -141,10 +141,30 @@ func seeFewCalls(s *scene) *finding {
 
 // seeCallsInTurn: calls wait for each other, as far as the client alone shows.
 func seeCallsInTurn(s *scene) *finding {
-	if m := s.c.mount; s.c.server == nil && (m.oneByOne() || m.inTurns()) {
+	m := s.c.mount
+	switch {
+	case s.c.server != nil:
+		return nil
+	case m.oneByOne() || m.inTurns():
 		return m.roundTrips()
+	case m.waitsForSlot() && pathTakes(s.elected.Limiter):
+		f := m.roundTrips()
+		f.cap = tossUpCap
+		f.evidence = append(f.evidence, s.elected.Evidence...)
+		f.or(s.elected.Limiter, "give the client more slots and watch again: if the rate stays, the path holds it back")
+		return f
 	}
 	return nil
+}
+
+// pathTakes: the limiter makes a call's data come slowly, which most of a call's time rules out where
+// round trip and wire explain that.
+func pathTakes(id model.LimiterID) bool {
+	switch id {
+	case model.PathLoss, model.PathQueue, model.Reordering, model.CongestionControl, model.SACKOff:
+		return true
+	}
+	return false
 }
 
 // seeRoomForCalls: the window was elected although all outstanding answers fit into it.
@@ -179,6 +199,9 @@ func seeBesideCalls(s *scene) *finding {
 	if s.c.server == nil {
 		f.cap = nfsOneEnd
 		f.orServer(s)
+		if m := s.c.mount; m.queue >= serverShare*m.life {
+			f.or(m.kind.concurrency, "give the client more slots and watch again: if the rate rises, it made too few calls")
+		}
 	}
 	return f
 }
@@ -245,6 +268,12 @@ func (m *mountView) busyServer(v *serverView, id model.LimiterID) bool {
 // on an idle path. Losses and queues would make calls take longer.
 func (m *mountView) oneByOne() bool {
 	return m.inflight < severalCalls && m.net > 0 && m.wire > 0 && m.net+m.wire >= allNet*m.rtt
+}
+
+// waitsForSlot: calls wait for a slot most of their life, hardly more than one is under way, and the
+// path accounts for most of the time of that one. What losses add to it is the lesser part.
+func (m *mountView) waitsForSlot() bool {
+	return m.inflight < severalCalls && m.queue >= serverShare*m.life && m.net > 0 && m.wire > 0 && m.net+m.wire >= netShare*m.rtt
 }
 
 // inTurns: the path carries the calls under way and then idles until the client asks

@@ -84,6 +84,32 @@ func TestLossesBesideASlowServer(t *testing.T) {
 	}
 }
 
+// TestLossesBesideFewSlots: one call is under way while others wait for a slot. Losses make it a
+// little longer, and are not what holds the client back.
+func TestLossesBesideFewSlots(t *testing.T) {
+	const ms = time.Millisecond
+	on := func(queue, rtt time.Duration) Case {
+		return Watched(mounted(16, queue, rtt, queue+rtt, gaps).Receiver, model.Known(bitRate(5e7)))
+	}
+	c := on(300*ms, 65*ms)
+	v := Judge(c)
+	second := slices.ContainsFunc(v.Alternatives, func(a model.Alternative) bool { return a.Limiter == model.PathLoss })
+	if v.Limiter != model.NFSConcurrency || v.Confidence >= 0.5 || !second {
+		t.Errorf("slots are few: %s (%.2f), %v: %s", v.Limiter, v.Confidence, v.Alternatives, v.Line)
+	}
+	checkVerdict(t, c, v)
+	for _, queue := range []time.Duration{0, 300 * ms} {
+		v := Judge(on(queue, 120*ms))
+		other := slices.ContainsFunc(v.Alternatives, func(a model.Alternative) bool { return a.Limiter == model.NFSConcurrency })
+		if v.Limiter != model.PathLoss || other != (queue > 0) {
+			t.Errorf("losses take most of a call, which waits %s for a slot: %s (%.2f), %v: %s", queue, v.Limiter, v.Confidence, v.Alternatives, v.Line)
+		}
+	}
+	if v := Judge(on(0, 65*ms)); v.Limiter != model.PathLoss {
+		t.Errorf("nobody waits for a slot: %s (%.2f): %s", v.Limiter, v.Confidence, v.Line)
+	}
+}
+
 func TestNFS(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tc := range []struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,42 @@ func TestTheDryRunsPlanIsWhatIsDone(t *testing.T) {
 	made := m.Files + m.Symlinks + m.HardLinks + m.Specials
 	if do["delete"] != m.Deleted || m.Deleted != 3 || do["replace"] < 1 || plan.Moved.Files != m.Files || do["new"]+do["replace"] < made {
 		t.Errorf("planned %v, %+v; done %+v", do, plan.Moved, m)
+	}
+}
+
+// What --exclude leaves out of a copy, --delete leaves alone, also where the source lacks the
+// directory around it, and a directory stays with what stays in it.
+func TestWhatIsLeftOutIsNotDeleted(t *testing.T) {
+	e, src, dst := testEnv(t), t.TempDir(), t.TempDir()
+	movetest.Write(t, src+"/cache/source", "1")
+	stays := []string{"cache/own", "cache/deep/own", "logs/own", "gone/part/a.tmp", "b.tmp"}
+	goes := []string{"gone/other/x", "gone/part/x", "gone/y", "z"}
+	for _, path := range slices.Concat(stays, goes) {
+		movetest.Write(t, dst+"/"+path, "1")
+	}
+	goes = slices.Insert(goes, 0, "gone/other")
+	o := Options{Sources: []string{src + "/"}, Target: dst, Delete: true, MaxDelete: len(goes), Exclude: []string{"/cache/", "logs", "*.tmp"}}
+	plan, err := DryRun(context.Background(), e, o, silent{time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var planned []string
+	for _, s := range plan.Plan {
+		planned = append(planned, s.Path)
+	}
+	slices.Sort(planned)
+	slices.Sort(goes)
+	if !slices.Equal(planned, goes) {
+		t.Errorf("to be deleted: %q, want %q", planned, goes)
+	}
+	done, err := Copy(context.Background(), e, o, silent{time.Now()})
+	if err != nil || done.Moved.Deleted != int64(len(goes)) {
+		t.Errorf("%+v, %v", done.Moved, err)
+	}
+	for _, path := range stays {
+		if _, err := os.Stat(dst + "/" + path); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
+	"linerate/internal/move/beneath"
 	"linerate/internal/move/journal"
 )
 
@@ -24,18 +25,21 @@ const askedAtOnce = 1000
 
 // extras is a walk through what the target holds.
 type extras struct {
-	p      *Place
-	source move.Keeper
-	most   int
-	dirs   []string // to be listed
-	asked  []Doomed // whose fate the source is to say
-	out    []Doomed
+	p       *Place
+	source  move.Keeper
+	most    int
+	dirs    []string        // to be listed
+	asked   []Doomed        // whose fate the source is to say
+	out     []Doomed        // a directory before what it holds
+	files   int             // of out, what is no directory
+	emptied map[string]bool // directories of out of which nothing stays
 }
 
 // Extra lists what the target holds and the source does not keep, below the directories in,
-// what a directory holds before itself. More than most is refused. It changes nothing.
+// what a directory holds before itself. A directory stays with what stays in it. More than most
+// is refused. It changes nothing.
 func (p *Place) Extra(ctx context.Context, in []string, most int, source move.Keeper) ([]Doomed, error) {
-	w := &extras{p: p, source: source, most: most, dirs: slices.Clone(in)}
+	w := &extras{p: p, source: source, most: most, dirs: slices.Clone(in), emptied: map[string]bool{}}
 	for len(w.dirs) > 0 || len(w.asked) > 0 {
 		var err error
 		if last := len(w.dirs) - 1; last >= 0 {
@@ -54,7 +58,12 @@ func (p *Place) Extra(ctx context.Context, in []string, most int, source move.Ke
 			return nil, err
 		}
 	}
-	return w.out, nil
+	out := slices.DeleteFunc(w.out, func(x Doomed) bool { return x.Kind == move.Directory && !w.emptied[x.Path] })
+	if len(out) > most {
+		return nil, tooMany(most)
+	}
+	slices.Reverse(out)
+	return out, nil
 }
 
 // list looks at every entry of one directory; one that is gone holds nothing.
@@ -83,8 +92,8 @@ func (w *extras) list(ctx context.Context, path string, each func(Doomed) error)
 	})
 }
 
-// ask asks the source which of the collected entries stay. It descends into directories that
-// stay; the others are deleted with their content.
+// ask asks the source which of the collected entries stay. What directories hold is asked about
+// too, also of those that the source lacks: it may have been told to leave some of it alone.
 func (w *extras) ask(ctx context.Context) error {
 	names := make([]move.Name, 0, len(w.asked))
 	for _, x := range w.asked {
@@ -100,30 +109,35 @@ func (w *extras) ask(ctx context.Context) error {
 	asked := w.asked
 	w.asked = nil
 	for i, x := range asked {
-		switch {
-		case !stay[i]:
-			err = w.doom(ctx, x)
-		case x.Kind == move.Directory:
+		if x.Kind == move.Directory {
 			w.dirs = append(w.dirs, x.Path)
 		}
-		if err != nil {
+		if stay[i] {
+			w.spare(x.Path)
+		} else if err := w.doom(x); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// doom adds an entry, behind all that it holds.
-func (w *extras) doom(ctx context.Context, x Doomed) error {
+// doom adds an entry.
+func (w *extras) doom(x Doomed) error {
+	w.out = append(w.out, x)
 	if x.Kind == move.Directory {
-		if err := w.list(ctx, x.Path, func(in Doomed) error { return w.doom(ctx, in) }); err != nil {
-			return err
-		}
-	}
-	if w.out = append(w.out, x); len(w.out) > w.most {
+		w.emptied[x.Path] = true
+	} else if w.files++; w.files > w.most {
 		return tooMany(w.most)
 	}
 	return nil
+}
+
+// spare keeps the directories above an entry that stays.
+func (w *extras) spare(path string) {
+	for path != "" {
+		path, _ = beneath.Split(path)
+		delete(w.emptied, path)
+	}
 }
 
 func kindOf(mode uint32) move.Kind {

@@ -152,15 +152,20 @@ func (t *Tree) Lookup(path string) (*move.Entry, error) {
 	return nil, err
 }
 
-// excluded tells whether a path of the target is one that Scan leaves out; a directory
-// above it may be what is excluded.
+// excluded tells whether a path of the target is one that Scan leaves out, by itself or with a
+// directory above it.
 func (t *Tree) excluded(path string, directory bool) bool {
 	w, _, ok := t.locate(path)
 	if !ok {
 		return false
 	}
-	rel := strings.TrimPrefix(strings.TrimPrefix(path, w.As), "/")
-	return t.excludes.Match(matched(w.Top, rel), directory)
+	rel := matched(w.Top, strings.TrimPrefix(strings.TrimPrefix(path, w.As), "/"))
+	for i := range len(rel) {
+		if rel[i] == '/' && t.excludes.Match(rel[:i], true) {
+			return true
+		}
+	}
+	return t.excludes.Match(rel, directory)
 }
 
 // matched is the path that globs see: below the source, with its own name if that is copied.

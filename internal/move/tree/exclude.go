@@ -1,15 +1,16 @@
 package tree
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 )
 
-// Excludes are globs as rsync has them: without '/' (but at its end) one matches the last
-// part of a path anywhere, with one the whole path below the source's root; '*' and '?' stop
-// at '/', "**" does not; a '/' at the end asks for a directory. What a directory holds goes
-// with it.
+// Excludes are globs as rsync has them: without '/' (but at its end) and "**" one matches the last
+// part of a path anywhere, with one the end of the path below the source's root, or all of it if
+// it begins with '/'; '*' and '?' stop at '/', "**" does not; a '/' at the end asks for a
+// directory, and "/***" for one and what it holds. What a directory holds goes with it.
 type Excludes struct{ globs []glob }
 
 type glob struct {
@@ -26,7 +27,7 @@ func NewExcludes(patterns []string) (Excludes, error) {
 		rest, dirs := strings.CutSuffix(p, "/")
 		g.dirsOnly = dirs
 		trimmed, anchored := strings.CutPrefix(rest, "/")
-		g.whole = anchored || strings.Contains(trimmed, "/")
+		g.whole = anchored || strings.Contains(trimmed, "/") || strings.Contains(trimmed, "**")
 		if trimmed == "" {
 			return Excludes{}, fmt.Errorf("exclude %q matches nothing: give a glob such as '*.tmp' or '/cache/'", p)
 		}
@@ -63,9 +64,17 @@ func (x Excludes) Match(path string, directory bool) bool {
 // expression is a glob as a regular expression, which takes time in proportion to the path
 // whatever the glob. Bytes that are no UTF-8 match '?' and '*' one by one.
 func expression(p string) (string, error) {
+	if !strings.ContainsAny(p, "*?[") {
+		return regexp.QuoteMeta(p), nil // a '\\' is one where it has nothing to escape
+	}
 	var b strings.Builder
 	for i := 0; i < len(p); i++ {
 		switch c := p[i]; c {
+		case '/':
+			if p[i:] == "/***" {
+				return b.String() + "(?:/.*)?", nil
+			}
+			b.WriteByte(c)
 		case '*':
 			switch {
 			case strings.HasPrefix(p[i:], "**/"):
@@ -80,19 +89,15 @@ func expression(p string) (string, error) {
 		case '?':
 			b.WriteString("[^/]")
 		case '[':
-			end := strings.IndexByte(p[i+1:], ']')
-			if end <= 0 {
-				return "", fmt.Errorf("a '[' without its ']'; write [[] for the character")
+			set, n, err := setOf(p[i:])
+			if err != nil {
+				return "", err
 			}
-			set := strings.NewReplacer(`\`, `\\`, `[`, `\[`).Replace(p[i+1 : i+1+end])
-			if set[0] == '!' {
-				set = "^" + set[1:]
-			}
-			b.WriteString("[" + set + "]")
-			i += end + 1
+			b.WriteString(set)
+			i += n - 1
 		case '\\':
 			if i++; i == len(p) {
-				return "", fmt.Errorf("a '\\' at its end")
+				return "", errEscape
 			}
 			b.WriteString(regexp.QuoteMeta(p[i : i+1]))
 		default:
@@ -100,4 +105,49 @@ func expression(p string) (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+var (
+	errEscape = errors.New("a '\\' at its end")
+	errSet    = errors.New("a '[' without its ']'; write [[] for the character")
+)
+
+// setOf is the set with which p begins as a regular expression, and its length in p. A ']' that
+// comes first is one of its characters, and "[:alpha:]" a class of them.
+func setOf(p string) (string, int, error) {
+	out, i := "[", 1
+	if strings.HasPrefix(p[i:], "!") || strings.HasPrefix(p[i:], "^") {
+		out, i = "[^/", 2
+	}
+	for first := i; i < len(p); i++ {
+		class := -1
+		if strings.HasPrefix(p[i:], "[:") {
+			class = strings.Index(p[i:], ":]")
+		}
+		switch c := p[i]; {
+		case c == ']' && i > first:
+			return out + "]", i + 1, nil
+		case class > 0:
+			out += p[i : i+class+2]
+			i += class + 1
+		case c == '\\':
+			if i++; i == len(p) {
+				return "", 0, errEscape
+			}
+			out += inSet(p[i : i+1])
+		case c == '-':
+			out += "-"
+		default:
+			out += inSet(p[i : i+1])
+		}
+	}
+	return "", 0, errSet
+}
+
+// inSet is a character as one of a set.
+func inSet(c string) string {
+	if strings.ContainsAny(c, `[]\^-`) {
+		return `\` + c
+	}
+	return c
 }

@@ -1,10 +1,15 @@
 package place
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
 )
 
 // Files get their names in batches while others are written, and a copy that ends without Finish leaves
@@ -37,6 +42,27 @@ func TestABatchGetsItsNamesBesideTheWritingOfOthers(t *testing.T) {
 	for _, n := range names {
 		if strings.HasPrefix(n.Name(), ".") {
 			t.Errorf("%s was left", n.Name())
+		}
+	}
+}
+
+// What was written completely before a target was full is not given up with what had no room.
+func TestWhatIsWholeGetsItsNameWhenTheTargetIsFull(t *testing.T) {
+	for full, want := range map[bool]int{false: 0, true: 1} {
+		p, r, dir := openPlace(t)
+		e, b := small("f", "content")
+		if err := p.Put(t.Context(), e, b); err != nil {
+			t.Fatal(err)
+		}
+		if end := map[bool]error{false: unix.EROFS, true: unix.ENOSPC}[full]; !errors.Is(p.sinkError(end), move.ErrSink) {
+			t.Errorf("%v does not end a copy", end)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		names, err := os.ReadDir(dir)
+		if err != nil || len(names) != want || r.Summary().Files != int64(want) {
+			t.Errorf("full %v: %d entries, %v, %+v", full, len(names), err, r.Summary())
 		}
 	}
 }

@@ -205,6 +205,9 @@ func (p *Place) sinkError(err error) error {
 	if errors.Is(err, unix.EIO) && p.bad.Add(1) <= badPlaces {
 		return err
 	}
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		p.full.Store(true)
+	}
 	for _, end := range []error{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EIO, unix.ESTALE, unix.ENODEV} {
 		if errors.Is(err, end) {
 			return fmt.Errorf("%w: %w", move.ErrSink, err)

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ type Place struct {
 
 	batch   batch
 	bad     atomic.Int64  // input/output errors
+	full    atomic.Bool   // there was no room left, or no quota
 	buffers chan struct{} // one for each in use of proveBuffers
 }
 
@@ -110,10 +112,15 @@ func Open(root string, o Options, r *move.Report) (*Place, error) {
 	return p, nil
 }
 
-// Close closes the directories, and removes what waits for its name since Finish was not
-// reached.
+// Close closes the directories. What waits for its name since Finish was not reached gets it if
+// the target is full: it has the room by now, and the next run needs no more for it. Else it is
+// removed.
 func (p *Place) Close() error {
-	errs := []error{p.batch.drop()}
+	var errs []error
+	if p.full.Load() && !p.finished {
+		errs = append(errs, p.flush(context.Background()))
+	}
+	errs = append(errs, p.batch.drop())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	errs = append(errs, p.forgetAll(), p.dirs.Close())

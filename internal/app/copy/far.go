@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"linerate/internal/host"
 	"linerate/internal/move"
 	"linerate/internal/move/mover"
+	paths "linerate/internal/move/route"
 	"linerate/internal/move/wire"
 	"linerate/internal/reach"
 )
@@ -124,8 +124,8 @@ type between struct {
 // placeOf reads one argument: a path of this host, or of another.
 func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
 	if _, _, far := remote(arg); !far && !mem {
-		path, err = filepath.Abs(arg)
-		if err == nil && (strings.HasSuffix(arg, "/") || strings.HasSuffix(arg, "/.") || arg == ".") && path != "/" {
+		path, err = absolute(arg)
+		if err == nil && paths.Inside(arg) && !strings.HasSuffix(path, "/") {
 			path += "/"
 		}
 		return host.Name{Reach: host.SSH, Host: reach.Here}, path, err

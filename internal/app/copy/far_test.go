@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -144,13 +145,28 @@ func TestArgumentsNameHostsAsEverywhere(t *testing.T) {
 		"[fe80::1]:/pool":    {"[fe80::1]", "/pool"},
 		"/local:path":        {reach.Here, "/local:path"},
 		"/a/b/":              {reach.Here, "/a/b/"},
-		"/a/../b/.":          {reach.Here, "/b/"},
+		"/a/../b/.":          {reach.Here, "/a/../b/./"},
+		"/a/b/..":            {reach.Here, "/a/b/../"},
+		"/a/./b//c":          {reach.Here, "/a/b/c"},
 		"/":                  {reach.Here, "/"},
 		"localhost:/tmp/xyz": {reach.Here, "/tmp/xyz"},
 	} {
 		n, path, err := placeOf(arg, false)
 		if err != nil || n.String() != want[0] || path != want[1] {
 			t.Errorf("%s: %s %q, %v", arg, n, path, err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(dir+"/real", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir+"/real", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir + "/link") // what stands before a ".." may be a link
+	for arg, want := range map[string]string{".": "/link/", "..": "/link/../", "../x": "/link/../x", "x": "/link/x"} {
+		if _, path, err := placeOf(arg, false); err != nil || path != dir+want {
+			t.Errorf("%s: %q, %v", arg, path, err)
 		}
 	}
 	for _, arg := range []string{"nas1:", "nas1:rel", "-x:/a", "nas1:/a\nb"} {

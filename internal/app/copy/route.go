@@ -50,7 +50,7 @@ func remote(arg string) (host, path string, ok bool) {
 // outside refuses a target inside a source, which would be copied into itself, and a source
 // that is its own target.
 func (r route) outside() error {
-	above, err := filepath.Abs(r.Root)
+	above, err := absolute(r.Root)
 	if err == nil {
 		above, err = existing(above)
 	}
@@ -61,7 +61,8 @@ func (r route) outside() error {
 		if !r.Dirs[i] {
 			continue
 		}
-		src, err := os.Stat(filepath.Join(t.Dir, t.Name))
+		from := paths.Plain(t.Dir + "/" + t.Name)
+		src, err := os.Stat(from)
 		if err != nil {
 			return fmt.Errorf("look at source: %w", err)
 		}
@@ -71,14 +72,14 @@ func (r route) outside() error {
 				return fmt.Errorf("look at target: %w", err)
 			}
 			if os.SameFile(src, st) {
-				return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself", r.Root, filepath.Join(t.Dir, t.Name))
+				return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself", r.Root, from)
 			}
 			if at == filepath.Dir(at) {
 				break
 			}
 		}
-		if dst, err := os.Stat(filepath.Join(r.Root, t.As)); err == nil && os.SameFile(src, dst) {
-			return failure.Of(failure.Usage, "source %s and target are the same directory", filepath.Join(t.Dir, t.Name))
+		if dst, err := os.Stat(r.Root + "/" + t.As); err == nil && os.SameFile(src, dst) {
+			return failure.Of(failure.Usage, "source %s and target are the same directory", from)
 		}
 	}
 	return nil
@@ -88,9 +89,19 @@ func (r route) outside() error {
 func existing(path string) (string, error) {
 	for {
 		real, err := filepath.EvalSymlinks(path)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || path == "/" {
 			return real, err
 		}
-		path = filepath.Dir(path)
+		path = paths.Above(path)
 	}
+}
+
+// absolute is a path from the root on, that leads where the given one does: links in the name of
+// the working directory are left to the system.
+func absolute(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return paths.Plain(path), nil
+	}
+	dir, err := os.Getwd()
+	return paths.Plain(dir + "/" + path), err
 }

@@ -19,6 +19,7 @@ import (
 	"linerate/internal/host"
 	"linerate/internal/move"
 	"linerate/internal/move/mover"
+	paths "linerate/internal/move/route"
 	"linerate/internal/move/share"
 )
 
@@ -180,7 +181,6 @@ func (s *spreading) read() error {
 		if err != nil {
 			return err
 		}
-		path = filepath.Clean(path)
 		for _, e := range s.ends {
 			if err := e.twice(n, path, arg); err != nil {
 				return err
@@ -190,7 +190,7 @@ func (s *spreading) read() error {
 			}
 		}
 		targets++
-		s.ends = append(s.ends, &spreadEnd{side: side{name: n}, paths: []string{arg}, task: mover.Task{Write: move.Raw(path + "/")}})
+		s.ends = append(s.ends, &spreadEnd{side: side{name: n}, paths: []string{arg}, task: mover.Task{Write: move.Raw(paths.Plain(path) + "/")}})
 	}
 	if sources := len(s.ends) - targets; max(sources, targets) > share.MaxTargets {
 		return failure.Of(failure.Usage, "%d hosts of sources and %d targets: want at most %d of each", sources, targets, share.MaxTargets)
@@ -212,7 +212,7 @@ func (s *spreading) read() error {
 // which of them is copied first.
 func comesTo(as map[string]string, arg, path string, n int) error {
 	name := filepath.Base(path)
-	if strings.HasSuffix(path, "/") {
+	if paths.Inside(path) {
 		name = ""
 	}
 	if name == "" && n > 1 {
@@ -230,8 +230,9 @@ func (e *spreadEnd) contains(n host.Name, path, arg string) error {
 	if !e.source || e.name != n {
 		return nil
 	}
+	to := filepath.Clean(path)
 	for i, p := range e.task.Read {
-		if in := filepath.Clean(string(p)); path == in || strings.HasPrefix(path, strings.TrimSuffix(in, "/")+"/") {
+		if in := filepath.Clean(string(p)); to == in || strings.HasPrefix(to, strings.TrimSuffix(in, "/")+"/") {
 			return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself", arg, e.paths[i])
 		}
 	}
@@ -243,7 +244,7 @@ func (e *spreadEnd) twice(n host.Name, path, arg string) error {
 	if e.source || e.name != n {
 		return nil
 	}
-	a, b := strings.TrimSuffix(string(e.task.Write), "/")+"/", strings.TrimSuffix(path, "/")+"/"
+	a, b := strings.TrimSuffix(filepath.Clean(string(e.task.Write)), "/")+"/", strings.TrimSuffix(filepath.Clean(path), "/")+"/"
 	switch {
 	case a == b:
 		return failure.Of(failure.Usage, "target %s is named twice", arg)

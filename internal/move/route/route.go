@@ -54,16 +54,35 @@ func source(path string) (top tree.Top, dir bool, err error) {
 	if err != nil {
 		return top, false, failure.Of(failure.Usage, "look at source: %w", err)
 	}
-	clean := filepath.Clean(path)
-	base := filepath.Base(clean)
-	inside := strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") || base == "." || base == ".." || base == "/"
-	if inside {
+	clean, base := Plain(path), filepath.Base(path)
+	if Inside(path) {
 		if st, err = os.Stat(path); err != nil || !st.IsDir() {
 			return top, false, failure.Of(failure.Usage, "source %s is no directory", path)
 		}
 		return tree.Top{Dir: clean}, true, nil
 	}
-	return tree.Top{Dir: filepath.Dir(clean), Name: base, As: base}, st.IsDir(), nil
+	return tree.Top{Dir: Above(clean), Name: base, As: base}, st.IsDir(), nil
+}
+
+// Inside tells whether a path of a source means what that directory holds.
+func Inside(path string) bool {
+	base := filepath.Base(path)
+	return strings.HasSuffix(path, "/") || base == "." || base == ".."
+}
+
+// Plain is a path without what does not change where it leads. One with ".." stays: after a link
+// that leads elsewhere than to what stands before the link.
+func Plain(path string) string {
+	if strings.Contains("/"+path+"/", "/../") {
+		return path
+	}
+	return filepath.Clean(path)
+}
+
+// Above is the directory that a path's last part lies in.
+func Above(path string) string {
+	dir, _ := filepath.Split(strings.TrimRight(path, "/"))
+	return Plain(dir)
 }
 
 // Target is where sources come to lie.
@@ -83,7 +102,7 @@ func TargetOf(path string, one bool) (Target, error) {
 	case !missing && st.IsDir():
 		return Target{Root: path}, nil
 	case one && !strings.HasSuffix(path, "/"):
-		return Target{Root: filepath.Dir(path), As: filepath.Base(path)}, nil
+		return Target{Root: Above(path), As: filepath.Base(path)}, nil
 	case !missing:
 		return Target{}, failure.Of(failure.Usage, "target %s is no directory", path)
 	}
@@ -104,7 +123,7 @@ func New(root string, whole []string) bool {
 			if !errors.Is(err, io.EOF) {
 				return false
 			}
-		} else if _, err := os.Lstat(filepath.Join(root, name)); !errors.Is(err, fs.ErrNotExist) {
+		} else if _, err := os.Lstat(root + "/" + name); !errors.Is(err, fs.ErrNotExist) {
 			return false
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 func TestPathsMeanWhatTheyMeanToRsync(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, dir := range []string{"src/sub", "dst"} {
+	for _, dir := range []string{"src/sub", "src/src", "dst"} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -20,8 +20,10 @@ func TestPathsMeanWhatTheyMeanToRsync(t *testing.T) {
 	if err := os.WriteFile("file", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("src", "link"); err != nil {
-		t.Fatal(err)
+	for link, to := range map[string]string{"link": "src", "in": "src/sub"} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for path, want := range map[string]struct {
 		top tree.Top
@@ -32,7 +34,9 @@ func TestPathsMeanWhatTheyMeanToRsync(t *testing.T) {
 		"src/.":     {tree.Top{Dir: "src"}, true},
 		"src/sub/.": {tree.Top{Dir: filepath.Join("src", "sub")}, true},
 		".":         {tree.Top{Dir: "."}, true},
-		"src/..":    {tree.Top{Dir: "."}, true},
+		"src/..":    {tree.Top{Dir: "src/.."}, true},
+		"./src//":   {tree.Top{Dir: "src"}, true},
+		"in/../src": {tree.Top{Dir: "in/../", Name: "src", As: "src"}, true},
 		"/":         {tree.Top{Dir: "/"}, true},
 		"link":      {tree.Top{Dir: ".", Name: "link", As: "link"}, false},
 		"link/":     {tree.Top{Dir: "link"}, true},
@@ -61,6 +65,7 @@ func TestPathsMeanWhatTheyMeanToRsync(t *testing.T) {
 		{"new/", true, Target{Root: "new/", Missing: true}},
 		{"new", false, Target{Root: "new", Missing: true}},
 		{"file", true, Target{Root: ".", As: "file"}},
+		{"in/../new", true, Target{Root: "in/../", As: "new"}},
 	} {
 		if got, err := TargetOf(c.path, c.one); err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v, want %+v", c.path, got, err, c.want)
@@ -103,5 +108,35 @@ func TestATargetIsNewWhereItHoldsNothingOfWhatIsCopied(t *testing.T) {
 		if got := New(filepath.Join(dir, c.root), c.whole); got != c.want {
 			t.Errorf("%s, %q: %v", c.root, c.whole, got)
 		}
+	}
+}
+
+// Where a path leads is for the system to say: "link/.." is the directory above the link's target.
+func TestDotsAfterALinkAreLeftToTheSystem(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("far/in", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("far/in", "link"); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{"file": "near", "far/file": "far"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := SourceOf([]string{"link/../file"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(s.Tops[0].Dir + "/" + s.Tops[0].Name); err != nil || string(b) != "far" {
+		t.Errorf("%+v: %q, %v", s.Tops[0], b, err)
+	}
+	to, err := TargetOf("link/../new", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(to.Root + "/in"); err != nil || to.As != "new" {
+		t.Errorf("%+v, %v", to, err)
 	}
 }

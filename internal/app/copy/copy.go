@@ -251,7 +251,7 @@ func (s *session) ended(ctx context.Context, state string, err error) (*Result, 
 	case err != nil:
 		r.State, r.Error = "stopped", err.Error()
 		if ctx.Err() != nil {
-			err = failure.Of(failure.Interrupted, "interrupted; every file that was copied completely is in place, and no other: the same command goes on")
+			err, r.Error = interrupted(state), "interrupted"
 		} else if errors.Is(err, move.ErrSink) {
 			err = fmt.Errorf("copy to %s: %w; see to its room, its quota and its disk, then run the same command again: it goes on", s.o.Target, err)
 		}
@@ -264,6 +264,15 @@ func (s *session) ended(ctx context.Context, state string, err error) (*Result, 
 		err = failure.Of(failure.Lossy, "not all would be copied: %s", lostText(r.Lost))
 	}
 	return r, err
+}
+
+// interrupted is the error of what was to become a result of that state. Small files that were
+// written and had no name yet are gone.
+func interrupted(state string) error {
+	if state != "done" {
+		return failure.Of(failure.Interrupted, "interrupted; nothing was changed")
+	}
+	return failure.Of(failure.Interrupted, "interrupted; every file that has its name is whole: the same command goes on")
 }
 
 // Keep writes the bundle of a copy, with the text that people are shown.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/lab/labtest"
 	"linerate/internal/move"
@@ -35,7 +36,7 @@ func TestAnInterruptedCopyCanBeAskedForAgain(t *testing.T) {
 	cancel()
 	o := Options{Sources: []string{src + "/"}, Target: dst, MaxDelete: 1000}
 	r, err := Copy(ctx, e, o, silent{time.Now()})
-	if r == nil || r.State != "stopped" || failure.KindOf(err) != failure.Interrupted {
+	if r == nil || r.State != "stopped" || r.Error != "interrupted" || failure.KindOf(err) != failure.Interrupted {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	again, err := Last(e)
@@ -49,6 +50,11 @@ func TestAnInterruptedCopyCanBeAskedForAgain(t *testing.T) {
 	movetest.Same(t, src, dst)
 	if _, err := Last(e); failure.KindOf(err) != failure.Nothing {
 		t.Errorf("a copy that is done: %v", err)
+	}
+	for name, look := range map[string]func(context.Context, app.Env, Options, app.Progress) (*Result, error){"check": Check, "dry run": DryRun} {
+		if _, err := look(ctx, e, again, silent{time.Now()}); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+			t.Errorf("an interrupted %s: %v", name, err)
+		}
 	}
 	r, err = Check(context.Background(), e, again, silent{time.Now()})
 	if err != nil || r.State != "same" {
@@ -163,6 +169,27 @@ func TestNothingIsDeletedAfterAnUnreadableEntry(t *testing.T) {
 	}
 	if _, err := os.Stat(dst + "/extra"); err != nil {
 		t.Error(err)
+	}
+}
+
+// What of a target cannot be listed is named.
+func TestADirectoryThatCannotBeListedIsNamed(t *testing.T) {
+	if !labtest.Ordinary(t) { // root reads everything
+		return
+	}
+	e, src, dst := testEnv(t), t.TempDir(), t.TempDir()
+	for name, mode := range map[string]os.FileMode{"unread": 0o300, "unsearched": 0o600} {
+		movetest.Write(t, dst+"/"+name+"/x", "1")
+		if err := os.Chmod(dst+"/"+name, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Check(context.Background(), e, Options{Sources: []string{src + "/"}, Target: dst}, silent{time.Now()})
+		if cerr := os.Chmod(dst+"/"+name, 0o700); cerr != nil {
+			t.Fatal(cerr)
+		}
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -72,24 +72,29 @@ func (w *extras) list(ctx context.Context, path string, each func(Doomed) error)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer w.p.release(d)
-	return list(d.fd, func(name string) error {
-		if path == "" && name == journal.Name || isTemp(name, w.p.o.Run) {
-			return nil
-		}
-		var st unix.Stat_t
-		err := errors.Join(ctx.Err(), unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW))
-		if errors.Is(err, unix.ENOENT) {
-			return nil
-		}
-		if err != nil {
+	var others error // of each
+	if err == nil {
+		defer w.p.release(d)
+		err = list(d.fd, func(name string) error {
+			if path == "" && name == journal.Name || isTemp(name, w.p.o.Run) {
+				return nil
+			}
+			var st unix.Stat_t
+			err := errors.Join(ctx.Err(), unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW))
+			if errors.Is(err, unix.ENOENT) {
+				return nil
+			}
+			if err == nil {
+				others = each(Doomed{joined(path, name), kindOf(st.Mode), move.Node{Dev: st.Dev, Ino: st.Ino}})
+				err = others
+			}
 			return err
-		}
-		return each(Doomed{joined(path, name), kindOf(st.Mode), move.Node{Dev: st.Dev, Ino: st.Ino}})
-	})
+		})
+	}
+	if err != nil && others == nil {
+		return fmt.Errorf("list %s: %w", move.Quote("./"+path), err)
+	}
+	return err
 }
 
 // ask asks the source which of the collected entries stay. What directories hold is asked about

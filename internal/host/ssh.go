@@ -115,6 +115,28 @@ func (s Ssh) hear(ctx context.Context, n Name, command string, stdin io.Reader, 
 	return nil
 }
 
+// HostName is what the user's configuration has ssh connect to for a host: a name or an address, the
+// host's own where the configuration says nothing.
+func (s Ssh) HostName(ctx context.Context, n Name) (string, error) {
+	if n.Reach != SSH || !hostIsSafe(n) {
+		return "", fmt.Errorf("read the configuration of ssh for %q: not a host for ssh", n)
+	}
+	asking := Ssh{Command: append(slices.Clone(s.Command), "-G")}
+	if len(s.Command) == 0 {
+		asking.Command = []string{"ssh", "-G"}
+	}
+	var out bytes.Buffer
+	if err := asking.run(ctx, n, "true", nil, &out); err != nil {
+		return "", fmt.Errorf("read the configuration of ssh for %s: %w", n, err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if name, ok := strings.CutPrefix(line, "hostname "); ok {
+			return strings.TrimSpace(name), nil
+		}
+	}
+	return "", fmt.Errorf("read the configuration of ssh for %s: it names no host", n)
+}
+
 // Foreign is that a host is of another kind than this build, which cannot run there.
 type Foreign struct {
 	GOOS string // linux, freebsd, illumos, …

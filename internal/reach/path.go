@@ -50,7 +50,8 @@ func sender(ctx context.Context, n host.Name, agent *host.Client, to netip.Addr)
 }
 
 // Receiver is the data address of a host: via where it is not empty, else the
-// one that was stated for it, else what its name resolves to.
+// one that was stated for it, else what its name resolves to, or what the user's ssh configuration
+// has for a name that is only known there.
 func Receiver(ctx context.Context, via string, n host.Name, agent *host.Client) (netip.Addr, error) {
 	if via != "" {
 		return Via(via)
@@ -65,10 +66,22 @@ func Receiver(ctx context.Context, via string, n host.Name, agent *host.Client) 
 		return netip.Addr{}, failure.Advise(failure.Of(failure.Usage, "the data address of %s is not known: what it is called in its site need not be a name on the network", n), failure.NameAddress)
 	}
 	addrs, err := kernel.Resolve(ctx, n.Host)
+	if err != nil && n.Reach == host.SSH {
+		addrs, err = aliased(ctx, n, err)
+	}
 	if err != nil {
 		return netip.Addr{}, failure.Advise(fmt.Errorf("find the data address of %s: %w", n, err), failure.NameAddress)
 	}
 	return addrs[0], nil
+}
+
+// aliased resolves what ssh connects to for a name that is none on the network.
+func aliased(ctx context.Context, n host.Name, unknown error) ([]netip.Addr, error) {
+	name, err := host.Ssh{}.HostName(ctx, n)
+	if err != nil || name == n.Host {
+		return nil, unknown // that says what is missing; ssh has reached the host already
+	}
+	return kernel.Resolve(ctx, name)
 }
 
 // Via reads a data address that was stated.

@@ -158,7 +158,8 @@ func (p *Place) forgetAll() error {
 	return err
 }
 
-// keepingTimes changes a directory whose metadata are set already, and sets its times again.
+// keepingTimes changes a directory whose metadata are set already, and sets its times again. Those
+// of somebody else's directory cannot be set: it was changed as by anybody who may write there.
 func keepingTimes(dir int, change func() error) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(dir, &st); err != nil {
@@ -171,6 +172,9 @@ func keepingTimes(dir int, change func() error) error {
 	err := unix.UtimesNanoAt(dir, "", keep, unix.AT_EMPTY_PATH) // by its name a mount would look that up again
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
 		err = unix.UtimesNanoAt(dir, ".", keep, 0) // before Linux 5.8
+	}
+	if errors.Is(err, unix.EPERM) {
+		return nil
 	}
 	return err
 }

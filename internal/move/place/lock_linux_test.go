@@ -1,0 +1,42 @@
+package place
+
+import (
+	"os"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Who may write to a directory of somebody else may not set its times, and has changed it all the same.
+func TestADirectoryOfSomebodyElseIsChanged(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to act as two users")
+	}
+	const nobody = 65534
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, err := unix.SetfsuidRetUid(nobody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setfsuid(before)
+	if err := unix.UtimesNanoAt(fd, ".", []unix.Timespec{{}, {}}, 0); err == nil {
+		t.Skip("this kernel lets anybody set the times of a directory")
+	}
+	if err := keepingTimes(fd, func() error { return unix.Mkdirat(fd, "new", 0o700) }); err != nil {
+		t.Error(err)
+	}
+	if err := unix.Fstatat(fd, "new", &unix.Stat_t{}, 0); err != nil {
+		t.Error(err)
+	}
+}

@@ -176,7 +176,7 @@ func ReadHostFiles(ctx context.Context, src kernel.Source, sysctls, parameters [
 	if err := addPorts(ctx, src, &h); err != nil {
 		h.Unread["the interfaces' settings in force"] = err.Error()
 	}
-	return h, nil
+	return h, context.Cause(ctx) // who interrupts this gets no report of a part
 }
 
 // ownerTeller is a source that knows the package of a file.

@@ -269,3 +269,12 @@ func TestIsCommandMissesNoLine(t *testing.T) {
 		t.Errorf("the lines are not of the expression: %q", lines)
 	}
 }
+
+// What was read until an interrupt is no report.
+func TestInterruptedFilesAreAnError(t *testing.T) {
+	ctx, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	if h, err := ReadHostFiles(ctx, kernel.Live{}, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v, %d files", err, len(h.Files))
+	}
+}

@@ -107,17 +107,17 @@ func (d *state) open(name string, flag int, perm fs.FileMode) (*os.File, error) 
 	}
 }
 
-// ownFile refuses what is no plain file of ours with this one name.
+// ownFile refuses what is no plain file of ours with this one name. Nothing tells to remove a file:
+// the journal and undo.sh hold the only original values, whoever owns them after a restored backup.
 func (d *state) ownFile(name string, info fs.FileInfo) error {
-	const way = "see who put it there and what it names, then remove it"
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("use %s: %w: it is a %s: %s", d.full(name), ErrState, kindOf(info), way)
+		return fmt.Errorf("use %s: %w: it is a %s: see who put it there and what it names, then remove it", d.full(name), ErrState, kindOf(info))
 	}
 	if who, ok := foreignOwner(info); ok {
-		return fmt.Errorf("use %s: %w: it belongs to user %d: %s", d.full(name), ErrState, who, way)
+		return fmt.Errorf("use %s: %w: it belongs to user %d: see what is in it, then chown root it, or keep it elsewhere", d.full(name), ErrState, who)
 	}
 	if n := namesOf(info); n > 1 {
-		return fmt.Errorf("use %s: %w: the file has %d names: %s", d.full(name), ErrState, n, way)
+		return fmt.Errorf("use %s: %w: the file has %d names: see what is in it, then put a copy in its place, or keep it elsewhere", d.full(name), ErrState, n)
 	}
 	return nil
 }

@@ -137,8 +137,12 @@ func TestStateDirectoryOfAnotherUserIsRefused(t *testing.T) {
 	if err := os.Chown(filepath.Join(tn.Dir, journalName), stranger, stranger); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tn.Undo(context.Background(), ""); !errors.Is(err, ErrState) {
-		t.Errorf("undone from another user's journal: %v", err)
+	_, err := tn.Undo(context.Background(), "")
+	if !errors.Is(err, ErrState) {
+		t.Fatalf("undone from another user's journal: %v", err)
+	}
+	if says := err.Error(); !strings.Contains(says, "chown root") || strings.Contains(says, "remove") {
+		t.Errorf("the only original values are to be removed: %s", says)
 	}
 }
 

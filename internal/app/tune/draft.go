@@ -152,16 +152,37 @@ func (d *drafted) evaluate(ctx context.Context, p profile.Profile, sets []profil
 		}
 		return profile.Make(p, sets, s, now), nil
 	}
+	now, err := readAll(ctx, d.agent, asks)
+	if err != nil {
+		return nil, fmt.Errorf("read the settings of %s: %w", d.name, err)
+	}
+	return profile.Make(p, sets, s, now), nil
+}
+
+// readable is what answers with the values of a host's settings.
+type readable interface {
+	Name() string
+	ReadSetting(ctx context.Context, setting, target, like string) (string, error)
+	Clock(ctx context.Context) (model.Clock, error)
+}
+
+// readAll reads settings. A value that the host cannot read is missing, with the reason; that the
+// host does not answer any more is an error, since it says nothing about the setting.
+func readAll(ctx context.Context, from readable, asks []profile.Ask) (map[profile.Ask]profile.Reading, error) {
 	now := map[profile.Ask]profile.Reading{}
 	for _, a := range asks {
-		v, err := d.agent.ReadSetting(ctx, a.Setting, a.Target, a.Like)
+		v, err := from.ReadSetting(ctx, a.Setting, a.Target, a.Like)
 		if err != nil {
-			now[a] = profile.Reading{Missing: strings.TrimPrefix(failure.FirstLine(err), "host "+d.agent.Name()+": ")}
+			if _, gone := from.Clock(ctx); gone != nil {
+				return nil, err
+			}
+			why := strings.TrimPrefix(failure.FirstLine(err), "host "+from.Name()+": ")
+			now[a] = profile.Reading{Missing: why}
 			continue
 		}
 		now[a] = profile.Reading{Value: v}
 	}
-	return profile.Make(p, sets, s, now), nil
+	return now, nil
 }
 
 // validate asks the mechanisms which values no kernel would accept, before

@@ -114,10 +114,10 @@ func (d *state) ownFile(name string, info fs.FileInfo) error {
 		return fmt.Errorf("use %s: %w: it is a %s: see who put it there and what it names, then remove it", d.full(name), ErrState, kindOf(info))
 	}
 	if who, ok := foreignOwner(info); ok {
-		return fmt.Errorf("use %s: %w: it belongs to user %d: see what is in it, then chown root it, or keep it elsewhere", d.full(name), ErrState, who)
+		return fmt.Errorf("use %s: %w: it belongs to user %d: see what is in it, then chown root it, or move it away", d.full(name), ErrState, who)
 	}
 	if n := namesOf(info); n > 1 {
-		return fmt.Errorf("use %s: %w: the file has %d names: see what is in it, then put a copy in its place, or keep it elsewhere", d.full(name), ErrState, n)
+		return fmt.Errorf("use %s: %w: the file has %d names: see what is in it, then put a copy in its place, or move it away", d.full(name), ErrState, n)
 	}
 	return nil
 }

@@ -175,6 +175,7 @@ func afterFailure(ctx context.Context, on end, plan string, cause error) error {
 		return failure.Advise(failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told: %w", cause, err), failure.SeeHistory, on.name)
 	}
 	var left, recorded []string
+	foreign := 0 // of those that are left: changed by somebody else, so that undo leaves them alone
 	for _, e := range open {
 		switch {
 		case plan != "" && e.Plan != plan:
@@ -182,6 +183,9 @@ func afterFailure(ctx context.Context, on end, plan string, cause error) error {
 			recorded = append(recorded, e.Setting)
 		default:
 			left = append(left, fmt.Sprintf("%s (was %q)", e.Setting, e.Before))
+			if e.State == tune.Conflict {
+				foreign++
+			}
 		}
 	}
 	if len(left) == 0 && len(recorded) > 0 {
@@ -192,7 +196,11 @@ func afterFailure(ctx context.Context, on end, plan string, cause error) error {
 	if len(left) == 0 {
 		return failure.Of(failure.Failed, "%w", cause)
 	}
-	return failure.Advise(failure.Of(failure.NotRestored, "%w; still changed: %s", cause, strings.Join(left, ", ")), failure.PutBack, on.name)
+	err = failure.Of(failure.NotRestored, "%w; still changed: %s", cause, strings.Join(left, ", "))
+	if foreign == len(left) {
+		return err // the cause says for each what is to be done
+	}
+	return failure.Advise(err, failure.PutBack, on.name)
 }
 
 // ownWords is the beginning of err's text without the end that it shares with said; "" if they

@@ -58,6 +58,18 @@ func TestAfterFailureSaysWhatIsTrue(t *testing.T) {
 	}
 }
 
+// An undo that left alone what somebody else had changed does not tell to undo again, which would
+// leave it alone again.
+func TestAfterConflictUndoIsNotTheWay(t *testing.T) {
+	for state, want := range map[tune.State]int{tune.Conflict: 0, tune.Applied: 1} {
+		agent := fullDisk{open: tune.Entry{Seq: 1, Setting: "s", Before: "old", Wanted: "new", State: state}, now: "theirs"}
+		err := afterFailure(t.Context(), end{"a", agent}, "", errors.New("left alone"))
+		if got := len(failure.Steps(err)); got != want || failure.KindOf(err) != failure.NotRestored {
+			t.Errorf("%s: %d steps, want %d: %v", state, got, want, err)
+		}
+	}
+}
+
 // shut is a host whose journal cannot be read.
 type shut struct {
 	changeable

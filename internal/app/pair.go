@@ -106,6 +106,11 @@ func (h *Pair) Way(ctx context.Context, d reach.Dialler, s Stream, export *loop.
 	if err != nil && !errors.As(err, &unrouted) {
 		return Way{}, err
 	}
+	if err == nil {
+		if apart := reach.TwoHosts(from, to); apart != nil {
+			return Way{}, fmt.Errorf("find the data path from %s to %s: %w", h.As[0], h.As[1], apart)
+		}
+	}
 	w := Way{Sender: h.end(0, from), Receiver: h.end(1, to), LineRate: s.LineRate}
 	if w.LineRate.State != model.Present {
 		w.LineRate = d.StatedRate(ctx, h.Names[0], h.Names[1], to)

@@ -36,6 +36,19 @@ func Path(ctx context.Context, via string, names []host.Name, agents []*host.Cli
 	return from, to, err
 }
 
+// TwoHosts refuses a data path that stays within one host: what is measured there says nothing about
+// a network. It is met where a host is named twice, by two names, or where a name resolves to a
+// loopback address, as a host's own does on some systems.
+func TwoHosts(from, to netip.Addr) error {
+	switch {
+	case to.Unmap().IsLoopback():
+		return failure.Advise(failure.Of(failure.Usage, "%s is an address that no other host reaches", to), failure.NameAddress)
+	case from == to:
+		return failure.Of(failure.Usage, "%s is the address of both ends: they are one host by two names, and two are needed", to)
+	}
+	return nil
+}
+
 // sender is a host's address towards a destination, as its facts say.
 func sender(ctx context.Context, n host.Name, agent *host.Client, to netip.Addr) (netip.Addr, error) {
 	f, err := agent.Facts(ctx)

@@ -283,6 +283,11 @@ func (d *drafted) toPeer(ctx context.Context) error {
 	if err != nil {
 		d.tell.Say("did not read %s: %v", d.to, failure.FirstLine(err))
 	}
+	if own, noWay := reach.Source(d.facts, to); noWay == nil {
+		if apart := reach.TwoHosts(own, to); apart != nil {
+			return fmt.Errorf("find the data path from %s to %s: %w", d.name, d.to, apart)
+		}
+	}
 	d.path, d.peerTo, d.there = profile.PathTo(d.facts, to, d.to, facts), to, facts
 	d.wayDev = d.path.Dev
 	if d.path.Rate == 0 {

@@ -2,6 +2,7 @@ package conf
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/token"
@@ -30,9 +31,10 @@ func Bounded(text []byte) error {
 }
 
 // tokenize takes a text apart and bounds what the parser will do with it. The
-// line is where an error stands.
+// line is where an error stands. A byte order mark, with which some editors begin a file, is no
+// part of the text.
 func tokenize(text string) (tokens token.Tokens, line int, err error) {
-	tokens = lexer.Tokenize(text)
+	tokens = lexer.Tokenize(strings.TrimPrefix(text, "\ufeff"))
 	var d depth
 	for _, t := range tokens {
 		if err := d.add(t); err != nil {

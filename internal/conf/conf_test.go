@@ -3,6 +3,7 @@ package conf
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,15 @@ func TestRead(t *testing.T) {
 	}
 	if d := readAll(r, "{}"); d.count != 3 || d.part != 0.5 || d.name != "" {
 		t.Errorf("of nothing: %+v", d)
+	}
+}
+
+// Windows' editors save a file with a byte order mark and ends of lines of two characters.
+func TestReadAFileFromWindows(t *testing.T) {
+	r := newTestReader()
+	c := readAll(r, "\ufeff# ours\r\nname: a\r\nlist:\r\n  - x\r\ncount: 7\r\n")
+	if err := r.Err(); err != nil || c.name != "a" || c.count != 7 || !slices.Equal(c.list, []string{"x"}) {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -56,6 +56,7 @@ var errLogin = errors.New("read credentials: want YAML with community, or with u
 // ParseLogin reads credentials. Its errors hold nothing of the text.
 func ParseLogin(b []byte) (Login, error) {
 	var l Login
+	b = bytes.TrimPrefix(b, []byte("\ufeff")) // with which some editors begin a file, and conf too takes it off
 	// Before the decoder sees it: what conf refuses costs memory there, or makes it panic.
 	if conf.Bounded(b) != nil {
 		return l, errLogin

@@ -174,7 +174,7 @@ func (o watchOptions) check(args []string) error {
 		return failure.Of(failure.Usage, "watch either a mount, hosts, --attach or --replay, not more than one of them")
 	case o.window < watch.LeastWindow || o.window > watch.MostWindow:
 		return failure.Of(failure.Usage, "--window %s: choose between %s and %s", o.window, watch.LeastWindow, watch.MostWindow)
-	case o.speed < 0 || o.speed > 1000:
+	case !(o.speed >= 0 && o.speed <= 1000): // no number is neither
 		return failure.Of(failure.Usage, "--speed %g: choose between 0 and 1000", o.speed)
 	case paths(args) > 0 && paths(args) < len(args):
 		return failure.Of(failure.Usage, "watch %s: name either mounts of this host, or hosts", strings.Join(args, " "))

@@ -55,7 +55,7 @@ type LinkState struct {
 	MTU            int // bytes
 	MinMTU, MaxMTU int // that the driver takes, bytes; 0: not told
 	TxQueueLen     int // packets
-	IPv6           bool
+	IPv6           bool // the kernel has it, and gives it to the interface from an MTU of 1280 on
 	Above          []LinkAbove
 }
 

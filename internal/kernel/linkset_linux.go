@@ -2,7 +2,10 @@ package kernel
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -10,7 +13,6 @@ import (
 )
 
 // ReadLink returns what can be set on an interface of the calling thread's network namespace.
-// IPv6: it has an address of that family.
 func ReadLink(ifname string) (LinkState, error) {
 	link, err := netlink.LinkByName(ifname)
 	if err != nil {
@@ -25,7 +27,11 @@ func ReadLink(ifname string) (LinkState, error) {
 	if err != nil {
 		return s, fmt.Errorf("list IPv6 addresses of %s: %w", ifname, err)
 	}
-	s.IPv6 = len(addrs) > 0
+	// The kernel shows the list of addresses where it has IPv6, which no interface of ours may have.
+	_, err = os.Stat("/proc/thread-self/net/if_inet6")
+	if s.IPv6 = len(addrs) > 0 || err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s, fmt.Errorf("look whether %s has IPv6: %w", ifname, err)
+	}
 	all, err := netlink.LinkList()
 	if err != nil {
 		return s, fmt.Errorf("list interfaces above %s: %w", ifname, err)

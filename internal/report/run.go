@@ -190,7 +190,7 @@ func stepSection(r *model.Results) document.Section {
 		s.Add(t.Block())
 	}
 	if r.Ended != "" {
-		s.Add(document.Block{Text: "Ended: " + r.Ended + "."})
+		s.Add(document.Block{Text: "Ended: " + strings.TrimSuffix(r.Ended, ".") + "."})
 	}
 	return s
 }

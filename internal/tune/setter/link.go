@@ -23,8 +23,9 @@ type Links interface {
 
 // Link sets the MTU (bytes) and the transmit queue length (packets) of an interface. It refuses
 // an MTU with side effects that restoring the MTU does not undo: below 1280 bytes IPv6 leaves the
-// interface and its addresses are removed (RFC 8200 section 5, net/ipv6/addrconf.c), and the MTU
-// of interfaces above this one shrinks too (net/8021q/vlan.c).
+// interface with its addresses, routes and settings, disable_ipv6 among them, and from 1280 on it
+// comes with those of every new interface (RFC 8200 section 5, net/ipv6/addrconf.c); and the MTU of
+// interfaces above this one shrinks too (net/8021q/vlan.c).
 type Link struct {
 	Links Links
 	// Interface finds the present interface name of a model.NIC.Device.
@@ -116,8 +117,12 @@ func mtuAllowed(now kernel.LinkState, mtu int) error {
 	if now.MinMTU > 0 && mtu < now.MinMTU || now.MaxMTU > 0 && mtu > now.MaxMTU {
 		return fmt.Errorf("the device takes %d to %d bytes: %w", now.MinMTU, now.MaxMTU, ErrValue)
 	}
-	if mtu < minIPv6MTU && now.MTU >= minIPv6MTU && now.IPv6 {
-		return fmt.Errorf("below %d bytes IPv6 leaves the interface, and its addresses and routes would not come back with the MTU: remove its IPv6 addresses first, or stay above: %w", minIPv6MTU, ErrSideEffect)
+	switch under := mtu < minIPv6MTU; {
+	case !now.IPv6 || under == (now.MTU < minIPv6MTU):
+	case under:
+		return fmt.Errorf("below %d bytes IPv6 leaves the interface, and its addresses, routes and settings would not come back with the MTU: stay at %[1]d or above: %w", minIPv6MTU, ErrSideEffect)
+	default:
+		return fmt.Errorf("from %d bytes on IPv6 comes to the interface, and would stay there: set it to %[1]d by hand first: %w", minIPv6MTU, ErrSideEffect)
 	}
 	for _, up := range now.Above {
 		if up.MTU > mtu {

@@ -90,6 +90,8 @@ func TestMTUWithSideEffects(t *testing.T) {
 		{"IPv6 leaves", "1279", func(s *kernel.LinkState) { s.Above = nil }, setter.ErrSideEffect},
 		{"IPv6 stays", "1280", func(s *kernel.LinkState) { s.Above = nil }, nil},
 		{"no IPv6", "1000", func(s *kernel.LinkState) { s.Above, s.IPv6 = nil, false }, nil},
+		{"IPv6 comes", "1280", func(s *kernel.LinkState) { s.Above, s.MTU = nil, 1000 }, setter.ErrSideEffect},
+		{"no IPv6 to come", "1500", func(s *kernel.LinkState) { s.Above, s.MTU, s.IPv6 = nil, 1000, false }, nil},
 		{"IPv6 is gone already", "600", func(s *kernel.LinkState) { s.Above, s.MTU = nil, 1000 }, nil},
 		{"a VLAN shrinks", "1400", func(*kernel.LinkState) {}, setter.ErrSideEffect},
 		{"a VLAN that is smaller", "1400", func(s *kernel.LinkState) { s.Above[0].MTU = 1400 }, nil},

@@ -52,9 +52,9 @@ const NetemParent = 0x10001
 
 // LinkState is what can be set on an interface, and what a change of it affects.
 type LinkState struct {
-	MTU            int // bytes
-	MinMTU, MaxMTU int // that the driver takes, bytes; 0: not told
-	TxQueueLen     int // packets
+	MTU            int  // bytes
+	MinMTU, MaxMTU int  // that the driver takes, bytes; 0: not told
+	TxQueueLen     int  // packets
 	IPv6           bool // the kernel has it, and gives it to the interface from an MTU of 1280 on
 	Above          []LinkAbove
 }

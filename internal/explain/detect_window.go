@@ -136,6 +136,19 @@ func (f *finding) rcvbufEvidence(s *scene) {
 	r, h := s.rcv, s.c.Receiver.host()
 	f.say(h, "receive_queue_share", r.queued, "ratio", r.n, "the reader keeps up: the receive queue holds %s of the window", pct(r.queued))
 	f.say(h, "rcvbuf", float64(r.last.RcvBuf), "bytes", r.n, "the socket's receive buffer is %s", size(float64(r.last.RcvBuf)))
+	if way, limited := s.routeWindow(); limited && f.cause == causeRoute {
+		f.say(h, "route_window", float64(way.Window), "bytes", 1, "the route to %s limits the window to %s", way.Dst, size(float64(way.Window)))
+	}
+}
+
+// routeWindow is the receiver's route to the sender, where that route limits the window.
+func (s *scene) routeWindow() (model.Route, bool) {
+	e := s.c.Receiver
+	if e == nil || e.Facts == nil || s.rcv == nil {
+		return model.Route{}, false
+	}
+	way, _ := e.Facts.RouteTo(s.rcv.last.Remote.Addr().Unmap())
+	return way, way.Window > 0
 }
 
 // seeReceiveBufferAlone is seeReceiveBuffer with only the receiving end seen:
@@ -172,6 +185,9 @@ func receiveCause(s *scene) cause {
 	}
 	if max, ok := thirdOf(e, rmemSetting); ok && float64(s.rcv.last.RcvBuf) >= nearLimit*float64(max) {
 		return causeSysctl
+	}
+	if _, limited := s.routeWindow(); limited {
+		return causeRoute
 	}
 	if v, ok := e.setting(moderateSetting); ok && v == "0" {
 		return causeAutotuning

@@ -106,6 +106,7 @@ const (
 	causeSysctl     cause = "sysctl"      // the buffer is at the limit of tcp_rmem or tcp_wmem
 	causeSocket     cause = "socket"      // the application fixed the buffer
 	causeOpen       cause = "open"        // the buffer is small, and not pinned: why is not seen
+	causeRoute      cause = "route"       // the route to the sender limits the window
 	causeCapped     cause = "capped"      // the application asked for more than net.core allows
 	causeAutotuning cause = "autotuning"  // tcp_moderate_rcvbuf is 0
 	causeScaling    cause = "scaling"     // no window scaling

@@ -158,8 +158,12 @@ func (f *Facts) RouteTo(to netip.Addr) (Route, bool) {
 		}
 	}
 	for _, r := range f.Routes {
-		if r.Dst.Contains(to) && r.Dst.Bits() > best {
+		switch {
+		case !r.Dst.Contains(to) || r.Dst.Bits() < best:
+		case r.Dst.Bits() > best:
 			best, route = r.Dst.Bits(), r
+		case r.Dst == route.Dst && r.Dev == route.Dev: // of a network that is connected: what it says of the way
+			route.MTU, route.Window = max(route.MTU, r.MTU), max(route.Window, r.Window)
 		}
 	}
 	return route, best >= 0

@@ -80,6 +80,15 @@ func note(e app.Env, o Options, done bool) error {
 	return nil
 }
 
+// note notes what the copy was asked to do, or that it is done. Where that cannot be written the copy goes
+// on all the same, since the same command does too, and the result says so.
+func (r *Result) note(e app.Env, o Options, done bool) {
+	if err := note(e, o, done); err != nil {
+		what := map[bool]string{false: "this copy is not noted as the last one", true: "it is not noted that this copy is done"}[done]
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %v", what, err))
+	}
+}
+
 // lastBegun is the note of the copy that was begun last.
 func lastBegun(e app.Env) (n begun, err error) {
 	path, err := notePath(e)

@@ -164,9 +164,7 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	if s.dst.Unlocked() {
 		s.out.Warnings = append(s.out.Warnings, "the target's file system has no locks: whether another copy writes there is not known")
 	}
-	if err := note(e, o, false); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
+	s.out.note(e, o, false)
 	cpu := mover.CPUTime()
 	spent := s.watch(ctx, cpu)
 	stop := s.follow(ctx)
@@ -181,7 +179,7 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	s.seen.close()
 	s.out.CPUSec = (mover.CPUTime() - cpu).Seconds()
 	if counts, _, _ := s.report.Losses(); err == nil && counts[move.Failed] == 0 {
-		err = note(e, o, true)
+		s.out.note(e, o, true)
 	}
 	r, err := s.ended(ctx, "done", err)
 	r.Limiter = s.seen.limiter()

@@ -62,6 +62,20 @@ func TestAnInterruptedCopyCanBeAskedForAgain(t *testing.T) {
 	}
 }
 
+// A copy whose note cannot be written is made, and says that it is not noted.
+func TestACopyThatCannotBeNotedIsMade(t *testing.T) {
+	src, dst, file := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "file")
+	movetest.Write(t, src+"/x", "1")
+	movetest.Write(t, file, "in the way of the data directory")
+	e := testEnv(t)
+	e.Getenv = func(string) string { return file }
+	r, err := Copy(context.Background(), e, Options{Sources: []string{src + "/"}, Target: dst}, silent{time.Now()})
+	if err != nil || r.State != "done" || len(r.Warnings) != 2 || !strings.Contains(r.Warnings[0], "not noted") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	movetest.Same(t, src, dst)
+}
+
 // The note of the last copy is read within bounds, whatever has its name.
 func TestANoteWithoutEndIsNotReadWhole(t *testing.T) {
 	for said, put := range map[string]func(path string) error{

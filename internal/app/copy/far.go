@@ -162,12 +162,10 @@ func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress, do mover
 	if o.Far.Mem > 0 || do != mover.Copying {
 		return b.ended(ctx, b.move(ctx))
 	}
-	if err := note(e, o, false); err != nil {
-		return nil, err
-	}
+	out.note(e, o, false)
 	err = b.move(ctx)
 	if counts, _, _ := b.report.Losses(); err == nil && counts[move.Failed] == 0 {
-		err = note(e, o, true)
+		out.note(e, o, true)
 	}
 	return b.ended(ctx, err)
 }

@@ -149,11 +149,10 @@ func copySpread(ctx context.Context, e app.Env, o Options, p app.Progress, do mo
 			return s.ended(ctx, began, err)
 		}
 	}
-	var err error
 	if do == mover.Copying && s.failed.n+s.failed.out == 0 && len(s.whys()) == 0 && s.deleting.not == nil {
-		err = note(e, o, true)
+		out.note(e, o, true)
 	}
-	return s.ended(ctx, began, err)
+	return s.ended(ctx, began, nil)
 }
 
 // read gives the arguments their meaning.

@@ -74,9 +74,7 @@ func (s *spreading) round(ctx context.Context) (more bool, err error) {
 	}
 	if first && s.do == mover.Copying {
 		s.p.Say("spread: %s over %s; each file goes to one of them", several(len(s.o.Sources), "source"), several(len(targets), "target"))
-		if err := note(s.env, s.o, false); err != nil {
-			return false, err
-		}
+		s.out.note(s.env, s.o, false)
 	}
 	s.out.Spread.Rounds++
 	if err := s.failed.close(); err != nil {

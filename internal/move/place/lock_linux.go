@@ -56,7 +56,7 @@ func (p *Place) lock(root string) (*os.File, error) {
 func (p *Place) lockOnce(root string) (locked *os.File, err error) {
 	fd, err := unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("write to target %s: open journal: %w", root, err)
+		return nil, fmt.Errorf("write to target %s: open journal: %w%s", root, err, p.owned())
 	}
 	f := os.NewFile(uintptr(fd), journal.Name)
 	defer func() {
@@ -90,6 +90,15 @@ func (p *Place) lockOnce(root string) (locked *os.File, err error) {
 		return nil, fmt.Errorf("look at target: %w", perr)
 	}
 	return locked, err
+}
+
+// owned says whose the journal is that could not be opened, where it is another user's.
+func (p *Place) owned() string {
+	var st unix.Stat_t
+	if err := unix.Fstatat(p.root, journal.Name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || st.Uid == p.uid {
+		return ""
+	}
+	return fmt.Sprintf(": %s is of a copy by user %d, which is under way or did not end", journal.Name, st.Uid)
 }
 
 // named tells whether a file has the journal's name. A client of NFS takes what it knows of a

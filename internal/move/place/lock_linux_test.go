@@ -3,9 +3,12 @@ package place
 import (
 	"os"
 	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"linerate/internal/move/journal"
 )
 
 // Who may write to a directory of somebody else may not set its times, and has changed it all the same.
@@ -38,5 +41,20 @@ func TestADirectoryOfSomebodyElseIsChanged(t *testing.T) {
 	}
 	if err := unix.Fstatat(fd, "new", &unix.Stat_t{}, 0); err != nil {
 		t.Error(err)
+	}
+}
+
+// A journal that another user's copy has left is told from a directory that takes no files.
+func TestTheJournalOfAnotherUserIsNamed(t *testing.T) {
+	p, _, dir := openPlace(t)
+	if err := os.WriteFile(dir+"/"+journal.Name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := p.owned(); said != "" {
+		t.Errorf("one's own: %s", said)
+	}
+	p.uid++
+	if said := p.owned(); !strings.Contains(said, journal.Name) {
+		t.Errorf("another's: %q", said)
 	}
 }

@@ -207,6 +207,23 @@ func TestADirectoryThatCannotBeListedIsNamed(t *testing.T) {
 	}
 }
 
+// What was not proven in this run is said.
+func TestWhatWasNotReadIsSaid(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		m    move.Summary
+		want string
+	}{
+		{Options{}, move.Summary{Resumed: 4 << 20}, "of 4 MiB that an earlier run had written a sample was read again"},
+		{Options{Full: true}, move.Summary{Resumed: 4 << 20}, "past this host's cache"},
+		{Options{}, move.Summary{Same: 1}, "1 file of the same size and time not read (--check compares them)"},
+	} {
+		if got := c.o.verified(c.m); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%+v: %s", c.m, got)
+		}
+	}
+}
+
 func TestRemoteNamesAreToldFromPaths(t *testing.T) {
 	for arg, want := range map[string]bool{"nas1:/pool": true, "user@nas1:x": true, "lab:client1:/x": true, "./a:b": false, "/a:b": false, "a/b:c": false, ":x": false, "plain": false} {
 		if _, _, got := remote(arg); got != want {

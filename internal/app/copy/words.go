@@ -25,7 +25,10 @@ func (o Options) verified(m move.Summary) string {
 		text += fmt.Sprintf("; not independent for %s, whose data the file system copied itself", unit.Count(int(m.Cloned), "file"))
 	}
 	if m.Same > 0 {
-		text += fmt.Sprintf("; %s of the same size and time were not read (--check compares them)", unit.Count(int(m.Same), "file"))
+		text += fmt.Sprintf("; %s of the same size and time not read (--check compares them)", unit.Count(int(m.Same), "file"))
+	}
+	if m.Resumed > 0 && !o.Full {
+		text += fmt.Sprintf("; of %v that an earlier run had written a sample was read again", unit.Bytes(m.Resumed))
 	}
 	return text
 }

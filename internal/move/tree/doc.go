@@ -37,7 +37,10 @@ func checkTops(tops []Top) error {
 		if err := move.CheckPath(t.As); err != nil {
 			return err
 		}
-		if seen[t.As] || t.As == "" && len(tops) > 1 {
+		if t.As == "" && len(tops) > 1 {
+			return fmt.Errorf("%s is one of several sources, and what it holds would lie among the others: copy it by itself, or name it without the '/' at its end", move.Quote(t.Dir))
+		}
+		if seen[t.As] {
 			return fmt.Errorf("two sources come to lie at %s: copy them one after another", move.Quote("./"+t.As))
 		}
 		seen[t.As] = true

@@ -158,12 +158,21 @@ func (p *Place) forgetAll() error {
 		return err
 	}
 	if p.last == nil || !p.finished {
-		return errors.Join(err, keepingTimes(p.root, end))
+		return errors.Join(err, ending(keepingTimes(p.root, end)))
 	}
 	if eerr := end(); eerr != nil {
-		return errors.Join(err, eerr)
+		return errors.Join(err, ending(eerr))
 	}
 	p.describe(p.root, p.last)
+	return err
+}
+
+// ending says of an error that it came as the journal was removed: with the target, or because that
+// keeps what is in it.
+func ending(err error) error {
+	if err != nil {
+		err = fmt.Errorf("remove %s from the target: %w", journal.Name, err)
+	}
 	return err
 }
 

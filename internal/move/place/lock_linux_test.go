@@ -1,6 +1,7 @@
 package place
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"linerate/internal/move"
 	"linerate/internal/move/journal"
 )
 
@@ -56,5 +58,23 @@ func TestTheJournalOfAnotherUserIsNamed(t *testing.T) {
 	p.uid++
 	if said := p.owned(); !strings.Contains(said, journal.Name) {
 		t.Errorf("another's: %q", said)
+	}
+}
+
+// A target that was removed during a copy is not told by the kernel's words alone.
+func TestATargetThatWasRemovedIsSaid(t *testing.T) {
+	dir := t.TempDir() + "/target"
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Open(dir, Options{Run: "test"}, move.NewReport(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); !errors.Is(err, unix.ENOENT) || !strings.Contains(err.Error(), journal.Name) {
+		t.Error(err)
 	}
 }

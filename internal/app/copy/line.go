@@ -44,7 +44,10 @@ func (l *line) text(bytes int64, m move.Summary, total *mover.Total) string {
 		rate, files = float64(to.bytes-from.bytes)/secs, float64(to.files-from.files)/secs
 	}
 	l.judge(now)
-	out := fmt.Sprintf("%v, %s, %v/s%s", unit.Bytes(bytes), unit.Count(int(m.Files), "file"), unit.Bytes(rate), l.share)
+	out := fmt.Sprintf("%v, %s", unit.Bytes(bytes), unit.Count(int(m.Files), "file"))
+	if secs > 0 { // the first line knows no rate
+		out += fmt.Sprintf(", %v/s%s", unit.Bytes(rate), l.share)
+	}
 	if m.Same > 0 {
 		out += fmt.Sprintf(", %d there already", m.Same)
 	}

@@ -164,6 +164,53 @@ func TestWhatIsLeftOutIsNotDeleted(t *testing.T) {
 	}
 }
 
+// --delete never deletes what is copied, and says so beforehand.
+func TestASourceWithinItsTargetIsNotDeleted(t *testing.T) {
+	e, dst := testEnv(t), t.TempDir()
+	movetest.Write(t, dst+"/in/x", "1")
+	movetest.Write(t, dst+"/other", "2")
+	o := Options{Sources: []string{dst + "/in/"}, Target: dst, Delete: true, MaxDelete: 9}
+	for name, work := range map[string]func(context.Context, app.Env, Options, app.Progress) (*Result, error){"dry run": DryRun, "copy": Copy} {
+		if _, err := work(context.Background(), e, o, silent{time.Now()}); failure.KindOf(err) != failure.Usage {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, path := range []string{"in/x", "other"} {
+		if _, err := os.Stat(dst + "/" + path); err != nil {
+			t.Error(err)
+		}
+	}
+	o.Exclude = []string{"/in/"} // which leaves the source alone
+	if r, err := Copy(context.Background(), e, o, silent{time.Now()}); err != nil || r.Moved.Deleted != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := os.Stat(dst + "/in/x"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A directory that comes for a file or a link is made before what it holds: a plan knows that.
+func TestThePlanOfADirectoryInPlaceOfAnotherEntry(t *testing.T) {
+	for name, make := range map[string]func(string) error{
+		"file": func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"link": func(path string) error { return os.Symlink("..", path) },
+	} {
+		e, src, dst := testEnv(t), t.TempDir(), t.TempDir()
+		movetest.Write(t, src+"/d/x/f", "1")
+		if err := make(dst + "/d"); err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Sources: []string{src + "/d"}, Target: dst, Delete: true, MaxDelete: 9}
+		plan, err := DryRun(context.Background(), e, o, silent{time.Now()})
+		if err != nil || plan.Moved.Files != 1 || plan.Moved.Directories != 2 {
+			t.Errorf("%s: %+v, %v", name, plan, err)
+		}
+		if r, err := Copy(context.Background(), e, o, silent{time.Now()}); err != nil || r.Moved.Files != 1 {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+}
+
 func TestNothingIsDeletedAfterAnUnreadableEntry(t *testing.T) {
 	if !labtest.Ordinary(t) { // root reads everything
 		return

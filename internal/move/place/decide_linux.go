@@ -19,8 +19,8 @@ func (p *Place) Decide(e *move.Entry) (Action, error) {
 		return Same, nil
 	}
 	d, name, err := p.parent(e.Path)
-	if errors.Is(err, unix.ENOENT) && p.o.Plan {
-		return New, nil
+	if p.o.Plan && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)) {
+		return New, nil // a copy would have made its directory by now, in place of a file or a link
 	}
 	if err != nil {
 		return New, err

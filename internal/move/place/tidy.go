@@ -2,6 +2,7 @@ package place
 
 import (
 	"context"
+	"errors"
 
 	"linerate/internal/failure"
 	"linerate/internal/move"
@@ -44,12 +45,23 @@ func extraOf(ctx context.Context, p *Place, whole []string, most int, source mov
 	}
 	list, err := p.Extra(ctx, whole, most, source)
 	if err == nil {
-		err = spared(list)
+		err = errors.Join(spared(list), notSource(list, source))
 	}
 	if err != nil {
 		return nil, err
 	}
 	return list, nil
+}
+
+// notSource refuses a list that has what is copied: the source lies in the target.
+func notSource(list []Doomed, source move.Keeper) error {
+	here, ok := source.(interface{ IsTop(move.Node) bool })
+	for _, x := range list {
+		if ok && here.IsTop(x.node) {
+			return failure.Of(failure.Usage, "--delete: %s in the target is what is copied; nothing was deleted: leave out --delete, or copy to a directory that does not hold the source", move.Quote(x.Path))
+		}
+	}
+	return nil
 }
 
 // spared refuses a list that has the journal of another copy: the directory in which it lies is a

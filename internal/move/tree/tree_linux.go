@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -73,6 +74,11 @@ func (t *Tree) Device() string {
 	}
 	dev := t.tops[0].node.Dev
 	return fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
+}
+
+// IsTop tells whether an entry is one of the tops.
+func (t *Tree) IsTop(n move.Node) bool {
+	return slices.ContainsFunc(t.tops, func(w top) bool { return w.node == n })
 }
 
 // Close closes the tops.

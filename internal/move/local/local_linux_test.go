@@ -403,3 +403,24 @@ func TestATargetThatFoldsCaseKeepsTheFirstAndNamesTheOther(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 }
+
+// A device that has the name of a file is not replaced by it: "copy file /dev/null" would break the host.
+func TestADeviceIsNotReplacedByAFile(t *testing.T) {
+	src, dst := t.TempDir(), t.TempDir()
+	if err := unix.Mknod(dst+"/null", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
+		t.Skipf("make a device: %v", err)
+	}
+	movetest.Write(t, src+"/null", "1")
+	movetest.Write(t, src+"/other", "2")
+	r, err := run(t, src, dst, fast())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(dst+"/null", &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR {
+		t.Errorf("mode %o, %v", st.Mode, err)
+	}
+	if counts, _, _ := r.Losses(); counts[move.Failed] != 1 || r.Summary().Files != 1 {
+		t.Errorf("%v, %+v", counts, r.Summary())
+	}
+}

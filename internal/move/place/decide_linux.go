@@ -80,11 +80,17 @@ func (p *Place) decide(d *dir, name string, e *move.Entry) (Action, *unix.Stat_t
 			return Same, &st, nil
 		}
 	}
-	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+	switch format := st.Mode & unix.S_IFMT; {
+	case format == unix.S_IFDIR:
 		return Replace, &st, p.emptyDir(d, name)
+	case !is && (format == unix.S_IFCHR || format == unix.S_IFBLK) && st.Rdev != 0: // 0: a file that an overlay hides
+		return Replace, &st, errDevice
 	}
 	return Replace, &st, nil
 }
+
+// errDevice refuses to put something else in a device's place: who names /dev/null wants no file there.
+var errDevice = errors.New("a device has its name: remove it, or copy elsewhere")
 
 // sameTime tells whether a file has the time of its source, as far as its file system keeps
 // it: SMB keeps 100 ns, some NFS servers 1 µs. Coarser ones would hide changes.

@@ -101,12 +101,20 @@ func TargetOf(path string, one bool) (Target, error) {
 		return Target{}, fmt.Errorf("look at target: %w", err)
 	case !missing && st.IsDir():
 		return Target{Root: path}, nil
+	case !missing && !st.Mode().IsRegular() && isLink(path):
+		return Target{}, failure.Of(failure.Usage, "target %s leads to neither a file nor a directory", path)
 	case one && !strings.HasSuffix(path, "/"):
 		return Target{Root: Above(path), As: filepath.Base(path)}, nil
 	case !missing:
 		return Target{}, failure.Of(failure.Usage, "target %s is no directory", path)
 	}
 	return Target{Root: path, Missing: true}, nil
+}
+
+// isLink tells that a path is a link itself, as /dev/stdout is: a file would be put in its place.
+func isLink(path string) bool {
+	st, err := os.Lstat(path)
+	return err == nil && st.Mode()&fs.ModeSymlink != 0
 }
 
 // New tells that a target holds nothing under the names of what is copied as a directory, of which

@@ -74,6 +74,12 @@ func TestPathsMeanWhatTheyMeanToRsync(t *testing.T) {
 	if _, err := TargetOf("file", false); failure.KindOf(err) != failure.Usage {
 		t.Errorf("several into a file: %v", err)
 	}
+	if err := os.Symlink(os.DevNull, "out"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TargetOf("out", true); failure.KindOf(err) != failure.Usage {
+		t.Errorf("to a link to a device: %v", err)
+	}
 	for path, made := range map[string]bool{"new": true, "no/dir": false} {
 		target, err := TargetOf(path, false)
 		if err == nil {

@@ -2,8 +2,10 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // Names of the rungs, in the order in which each builds on those before it.
@@ -81,9 +83,21 @@ func reveal(ladder []model.Rung, name string, v model.Verdict) {
 // of it by more than runs of seconds differ.
 const drops = 0.8
 
+// slowLoopback: one core of any host carries more than this over loopback, both ends together.
+const slowLoopback = 500 * unit.Mbit
+
+// slowInside tells whether TCP inside a host is as slow as between the hosts: a filter or a policer
+// of its own, say, acts in both, and no cable is to blame.
+func slowInside(inside, between unit.BitRate) bool {
+	return inside < slowLoopback && inside <= between+between/2
+}
+
 // FirstDrop says which rung is the first to fall short of what facts and the
 // rungs below predicted; empty when none does or none was predicted.
 func FirstDrop(ladder []model.Rung) string {
+	if s := dropInside(ladder); s != "" {
+		return s
+	}
 	for _, r := range ladder {
 		switch r.Rung {
 		case RungMemory, RungLoopback, RungDisk, RungCached:
@@ -95,4 +109,27 @@ func FirstDrop(ladder []model.Rung) string {
 		return fmt.Sprintf("the first rung that falls short of its prediction is %s: %s measured, %s predicted from the rungs below", r.Rung, *r.Measured, *r.Predicted)
 	}
 	return ""
+}
+
+// dropInside tells of a host in which TCP is as slow as between the hosts.
+func dropInside(ladder []model.Rung) string {
+	inside, stream := rungOf(ladder, RungLoopback), rungOf(ladder, RungStream)
+	for _, r := range []*model.Rung{inside, stream} {
+		if r == nil || !r.Seen || r.Measured == nil {
+			return ""
+		}
+	}
+	if stream.Predicted == nil || *stream.Measured >= drops**stream.Predicted || !slowInside(*inside.Measured, *stream.Measured) {
+		return ""
+	}
+	return fmt.Sprintf("the first rung that falls short is %s: inside one of the hosts, with no cable on the way, TCP reaches %s (the ladder says in which): look there first, at its packet filter and the limits of its services",
+		inside.Rung, *inside.Measured)
+}
+
+func rungOf(ladder []model.Rung, name string) *model.Rung {
+	i := slices.IndexFunc(ladder, func(r model.Rung) bool { return r.Rung == name })
+	if i < 0 {
+		return nil
+	}
+	return &ladder[i]
 }

@@ -40,7 +40,7 @@ func weigh(v *model.Verdict, rungs map[string]unit.BitRate) {
 		idle = append(idle, RungReverse)
 	}
 	for _, name := range []string{RungMemory, RungLoopback, RungDisk, RungCached, RungRAM} {
-		if _, ran := rungs[name]; ran {
+		if rate, ran := rungs[name]; ran && !(name == RungLoopback && weighInside(v, one, rate)) {
 			idle = append(idle, name)
 		}
 	}
@@ -56,6 +56,16 @@ func unused(v *model.Verdict, rungs map[string]unit.BitRate, names []string) {
 	if len(list) > 0 {
 		v.Notes = append(v.Notes, "measured besides and without bearing on this verdict: "+strings.Join(list, ", "))
 	}
+}
+
+// weighInside: TCP inside a host against one stream between the hosts. It tells whether it bears on
+// the verdict.
+func weighInside(v *model.Verdict, one, inside unit.BitRate) bool {
+	if v.Where != model.AtPath || !slowInside(inside, one) {
+		return false
+	}
+	contradict(v, fmt.Sprintf("inside one of the hosts, with no cable on the way, TCP reaches %s: what holds it back there need not be on the path", inside))
+	return true
 }
 
 // weighStreams: several streams against one. It tells whether they bear on the verdict.

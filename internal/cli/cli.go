@@ -191,7 +191,33 @@ Start with one of these:
 	)
 	refuseElsewhere(env, root)
 	complete(env, root)
+	refuseUnknown(root)
 	return root
+}
+
+// refuseUnknown makes cobra's own commands refuse what they do not know: they would print a help
+// text, which a redirection takes for a script, and end well.
+func refuseUnknown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Args = usage(cobra.NoArgs)
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			for _, shell := range cmd.Commands() {
+				shell.Args = usage(cobra.NoArgs)
+			}
+		case "help":
+			cmd.Args = func(_ *cobra.Command, topic []string) error {
+				found, rest, err := root.Find(topic)
+				if err == nil && len(rest) > 0 {
+					err = usage(cobra.NoArgs)(found, rest)
+				}
+				return err
+			}
+		}
+	}
 }
 
 // usage makes an argument check fail with ExitUsage.

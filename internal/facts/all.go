@@ -29,6 +29,7 @@ type subject struct {
 func subjects() []subject {
 	return []subject{
 		{"host identity", "which kernel this is and whether it restarted since", true, readHost},
+		{"/sys", "slots, queues, link speeds, interrupts and disks: what is not found may only not be seen", false, readSys},
 		{"process status", "which CPUs may be used, and who is looking", true, readStatus},
 		{"interfaces", "link speed, MTU, offloads and the slot of each NIC", true, readNICs},
 		{"Thunderbolt", "how fast the cable of an outside adapter is", false, readThunderbolt},
@@ -77,6 +78,16 @@ func Read(ctx context.Context, src kernel.Source, host string, now time.Time) (*
 		return nil, fmt.Errorf("read facts of %s: nothing can be read; see that /proc is mounted and readable there: %w", host, errors.Join(errs...))
 	}
 	return f, nil
+}
+
+// readSys reads nothing, and fails where a host shows nothing of /sys: most readers take a file that
+// is missing there for a thing that the host lacks.
+func readSys(_ context.Context, src kernel.Source, _ *model.Facts) error {
+	names, err := src.ReadDir("/sys")
+	if len(names) > 0 || errors.Is(err, fs.ErrPermission) { // each reader says what it may not see
+		return nil
+	}
+	return fmt.Errorf("/sys is empty: %w", fs.ErrNotExist)
 }
 
 // noting is a source that records the files that were too large to be read, since some readers

@@ -299,3 +299,16 @@ func TestReadAHundredMegabytes(t *testing.T) {
 		}
 	}
 }
+
+// A container, or a jail of a service, may show no /sys: no finding is then no sign of health.
+func TestAHostWithoutSysSaysSo(t *testing.T) {
+	h := load(t, "mlx-40g")
+	h.Fail["/sys"] = fs.ErrNotExist
+	f, err := Read(context.Background(), h, "nas1", taken())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return b.What == "/sys" && strings.Contains(b.How, "mount") }) {
+		t.Errorf("%+v", f.CouldNotSee)
+	}
+}

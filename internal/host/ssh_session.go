@@ -20,7 +20,7 @@ const (
 	// agent: one login for all. The shell outlives the agent, whatever ends it, and cleans up;
 	// it does so too if this end is gone before there is an agent. It is left to read each word
 	// by itself, since nothing follows a word or its bytes until it has answered.
-	sessionScript = `umask 077 && uname -s && uname -m && id -u && ` + toolsScript +
+	sessionScript = `umask 077 && uname -s && uname -m && u=$(id -u) && echo "$u" && ` + toolsScript +
 		` && d=$(mktemp -d "${TMPDIR:-/tmp}/linerate.XXXXXXXXXX") && ` +
 		`trap : HUP INT TERM PIPE && echo "$d" && echo ` + probed + ` && { ` + takeScript + runScript + ` }`
 	// toolsScript says too how large a linerate is that is installed there; which one it is, is
@@ -31,16 +31,20 @@ const (
 		`for p in "$(command -v linerate)" /usr/local/bin/linerate /usr/bin/linerate; do ` +
 		`if [ -f "$p" ] && [ -r "$p" ]; then o=$p; break; fi; done; ` +
 		`if [ -n "$o" ]; then echo "$t $(wc -c < "$o")"; else echo "$t"; fi; }`
-	takeScript = `f="$d/linerate"; word=; n=; sum() { ` + sumScript + `; }; while read -r word n; do case "$word" in ` +
+	// takeScript passes on what is sent piece by piece, each with its size in a line before it, and says when
+	// it has one: see sendPieces.
+	takeScript = `f="$d/linerate"; word=; n=; sum() { ` + sumScript + `; }; ` +
+		`part() { while read -r m && [ "$m" != 0 ]; do head -c "$m" && echo ` + passed + ` >&3 || return 1; done; }; ` +
+		`while read -r word n; do case "$word" in ` +
 		`(` + wordOwn + `) { cat "$o" > "$f" && chmod 700 "$f" && sum < "$f"; }; echo ` + taken + `;; ` +
-		`(` + wordZstd + `) head -c "$n" | { zstd -dcq > "$f" || cat >/dev/null; }; chmod 700 "$f" && { sum < "$f"; echo ` + taken + `; } || break;; ` +
-		`(` + wordFirst + `) head -c "$n" > "$f" && chmod 700 "$f" && echo ` + taken + ` || break;; ` +
-		`(` + wordPlain + `) { cat "$f"; head -c "$n" | tee -a "$f"; } | sum && echo ` + taken + ` || break;; ` +
-		`(` + wordGzip + `) { cat "$f"; head -c "$n" | gzip -dc | tee -a "$f"; } | sum && echo ` + taken + ` || break;; ` +
-		`(*) break;; esac; done; `
+		`(` + wordZstd + `) part | { zstd -dcq > "$f" || cat >/dev/null; }; chmod 700 "$f" && { sum < "$f"; echo ` + taken + `; } || break;; ` +
+		`(` + wordFirst + `) part > "$f" && chmod 700 "$f" && echo ` + taken + ` || break;; ` +
+		`(` + wordPlain + `) { cat "$f"; part | tee -a "$f"; } | sum && echo ` + taken + ` || break;; ` +
+		`(` + wordGzip + `) { cat "$f"; part | gzip -dc | tee -a "$f"; } | sum && echo ` + taken + ` || break;; ` +
+		`(*) break;; esac; done 3>&1; `
 	// runScript uses sudo if that asks for no password.
 	runScript = `s=0; if [ "$word" = ` + wordRun + ` ]; then set -- agent --deployed; [ -z "$n" ] || set -- "$@" "$n"; ` +
-		`if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; ` +
+		`if [ "$u" != 0 ] && sudo -n true 2>/dev/null; ` +
 		`then sudo -n "$d/linerate" "$@"; else "$d/linerate" "$@"; fi; s=$?; elif [ -n "$word" ]; then s=1; fi; rm -rf "$d"; exit $s;`
 	sumScript = `if command -v sha256sum >/dev/null 2>&1; then sha256sum; ` +
 		`elif command -v shasum >/dev/null 2>&1; then shasum -a 256; ` +
@@ -52,13 +56,14 @@ const (
 
 	probed = "linerate-probed"
 	taken  = "linerate-taken"
+	passed = "linerate-passed"
 
 	// What a host has to take the binary with.
 	toolsGzip, toolsPlain, toolsNone = "gzip", "plain", "none"
 	// toolsZstd follows one of the first two.
 	toolsZstd = "+zstd"
 
-	// Words to the shell, each with the number of bytes that follow; run with the agent's state
+	// Words to the shell, each with the number of bytes that follow in pieces; run with the agent's state
 	// directory, if it is not its default.
 	wordOwn   = "own"   // none: copy what is installed there
 	wordZstd  = "zstd"  // all of a file, compressed by Zstandard
@@ -219,20 +224,48 @@ func (x *sshSession) become(stateDir string) error {
 	return nil
 }
 
+// Of what is sent, the host has not said to have passed on more than ahead pieces. What is under way
+// fills a buffer of its sshd, which makes a copy of all of it for every packet that comes: 4 MB took 0.09
+// CPU-s more than 1 MB there.
+const (
+	pieceSize = 256 << 10
+	ahead     = 3
+)
+
 // send sends a word with what follows it, and returns what the shell answered.
 func (x *sshSession) send(ctx context.Context, word string, data []byte) (string, error) {
 	return x.within(ctx, func(on func()) (string, error) {
 		if _, err := io.WriteString(x.stdin, word+" "+strconv.Itoa(len(data))+"\n"); err != nil {
 			return "", err
 		}
-		for len(data) > 0 {
-			n := min(len(data), 256<<10)
-			if _, err := x.stdin.Write(data[:n]); err != nil {
+		if word != wordOwn {
+			if err := x.sendPieces(data, on); err != nil {
 				return "", err
 			}
-			data = data[n:]
-			on()
 		}
 		return x.until(taken)
 	})
+}
+
+// sendPieces sends data piece by piece, and a line with 0 after the last.
+func (x *sshSession) sendPieces(data []byte, on func()) error {
+	for under := 0; len(data) > 0 || under > 0; {
+		if len(data) == 0 || under == ahead {
+			if _, err := x.until(passed); err != nil {
+				return err
+			}
+			under--
+			on()
+			continue
+		}
+		n := min(len(data), pieceSize)
+		if _, err := x.stdin.Write(append([]byte(strconv.Itoa(n)+"\n"), data[:n]...)); err != nil {
+			return err
+		}
+		data = data[n:]
+		under++
+		on()
+	}
+	_, err := io.WriteString(x.stdin, "0\n")
+	return err
 }

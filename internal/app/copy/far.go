@@ -213,7 +213,7 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 
 // ahead reports whether the source's mover starts while the login to the target's host is under
 // way. What that mover says first is then known before the target's mover starts, which saves a
-// round trip.
+// round trip, and it begins to scan.
 func (b *between) ahead() bool { return b.from.here() && !b.to.here() && b.o.Far.Mem == 0 }
 
 // reach starts an agent at either end, both at once, and one where both are the same host.
@@ -227,7 +227,7 @@ func (b *between) reach(ctx context.Context, from mover.Task) error {
 	for _, s := range sides {
 		g.Go(func() (err error) {
 			if s.agent, err = d.Dial(ctx, s.name); err == nil && s == b.from && b.ahead() {
-				err = b.startMover(ctx, s, from)
+				err = b.startAhead(ctx, from)
 			}
 			return err
 		})

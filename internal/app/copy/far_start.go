@@ -50,9 +50,8 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 	if err := errors.Join(err, path.Wait()); err != nil || b.o.Far.Mem > 0 {
 		return err
 	}
-	// What the target tells is worth its wait where that is no round trip.
-	late := b.from.one || b.to.here()
-	if !late {
+	late := b.late()
+	if !late && !ahead {
 		if err := b.open(ctx, b.from, mover.Command{}); err != nil {
 			return err
 		}
@@ -75,6 +74,22 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 		}
 	}
 	_, err = b.opened(ctx, b.from)
+	return err
+}
+
+// late reports whether the source opens its files after the target has: what that tells is then needed, or
+// worth its wait, which is no round trip.
+func (b *between) late() bool { return b.from.one || b.to.here() }
+
+// startAhead starts the source's mover before the target's host is reached.
+func (b *between) startAhead(ctx context.Context, from mover.Task) error {
+	err := b.startMover(ctx, b.from, from)
+	if err == nil {
+		err = b.ready(ctx, b.from)
+	}
+	if err == nil && !b.late() {
+		err = b.open(ctx, b.from, mover.Command{})
+	}
 	return err
 }
 
@@ -105,9 +120,6 @@ func (b *between) opened(ctx context.Context, s *side) (mover.Event, error) {
 // started before, the target's is told at once what to open.
 func (b *between) startMovers(ctx context.Context, from, to mover.Task) error {
 	if b.from.m != nil {
-		if err := b.ready(ctx, b.from); err != nil {
-			return err
-		}
 		first := b.opening(b.to, mover.Command{One: b.from.one, Whole: b.from.whole})
 		to.First = &first
 		return b.startMover(ctx, b.to, to)

@@ -60,8 +60,11 @@ func (m *mover) openSource(as string) error {
 		return failure.As(failure.Usage, err)
 	}
 	m.src, m.ends = t, append(m.ends, t)
-	if m.task.Do == Comparing {
+	switch {
+	case m.task.Do == Comparing:
 		m.src = compare.Digests(t)
+	case m.task.Do == Copying && !m.task.Cold && len(m.task.Spread) == 0:
+		t.Begin() // the other end may be a login away yet
 	}
 	return nil
 }

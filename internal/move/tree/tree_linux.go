@@ -26,6 +26,7 @@ type Tree struct {
 	unread   atomic.Int64
 	ahead    bool     // files may be opened ahead of their turn
 	near     sync.Map // by device: whether its files are on a disk of this host (bool)
+	begun    *begun   // nil: the scan was not begun before its time
 }
 
 // top is an open Top.
@@ -83,6 +84,7 @@ func (t *Tree) IsTop(n move.Node) bool {
 
 // Close closes the tops.
 func (t *Tree) Close() error {
+	t.begun.end()
 	var errs []error
 	for _, w := range t.tops {
 		errs = append(errs, unix.Close(w.fd))
@@ -121,6 +123,14 @@ func (t *Tree) fail(path string, err error) {
 
 // Scan implements move.Source.
 func (t *Tree) Scan(ctx context.Context, yield func(*move.Entry) error) error {
+	if b := t.begun; b != nil && !b.asked.Swap(true) {
+		return b.pass(ctx, yield)
+	}
+	return t.walk(ctx, yield)
+}
+
+// walk hands over the entries of all tops.
+func (t *Tree) walk(ctx context.Context, yield func(*move.Entry) error) error {
 	for _, w := range t.tops {
 		s := &scan{t: t, ctx: ctx, yield: yield, top: w}
 		if err := s.run(); err != nil {

@@ -26,6 +26,9 @@ func (t *Tree) Close() error { return nil }
 // Unread implements move.Keeper.
 func (t *Tree) Unread(context.Context) (int64, error) { return 0, errors.ErrUnsupported }
 
+// Begin does nothing: there is no tree.
+func (t *Tree) Begin() {}
+
 // Scan implements move.Source.
 func (t *Tree) Scan(context.Context, func(*move.Entry) error) error { return errors.ErrUnsupported }
 

@@ -49,3 +49,21 @@ func (b *buffers) free() {
 		p.free()
 	}
 }
+
+// room is memory for one small file at a time: no more than they need, since memory that was never used
+// costs the kernel more than the data of many.
+type room struct{ b []byte }
+
+// leastRoom is what the first file gets at least.
+const leastRoom = 4 << 10
+
+// of is room for a file of n bytes.
+func (r *room) of(n int64) []byte {
+	if size := int64(len(r.b)); size < n {
+		for size = max(size, leastRoom); size < n; {
+			size *= 2
+		}
+		r.b = make([]byte, size)
+	}
+	return r.b[:n]
+}

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -57,9 +58,11 @@ type engine struct {
 	o      Options
 	pace   *pace
 	blocks chan task
+	bufs   *buffers
 	large  chan struct{}
 	links  spool.Spool
-	turned bool // files of several directories at once
+	turned bool        // files of several directories at once
+	found  atomic.Bool // a file was there already
 
 	*Spent
 }
@@ -69,6 +72,7 @@ type task struct {
 	src   move.SourceFile
 	dst   move.SinkFile
 	index int64
+	first *first // what was read of it; nil: nothing
 	done  func(move.Leaf, error)
 }
 
@@ -95,10 +99,11 @@ func Copy(ctx context.Context, src move.Source, dst move.Sink, r *move.Report, o
 
 func (e *engine) run(ctx context.Context) error {
 	movers, mctx := errgroup.WithContext(ctx)
-	bufs, err := newBuffers(e.o.Blocks)
+	bufs, err := newBuffers(e.o.Blocks + largeFiles)
 	if err != nil {
 		return err
 	}
+	e.bufs = bufs
 	defer bufs.free()
 	for range e.o.Blocks {
 		movers.Go(func() error {
@@ -157,9 +162,9 @@ func (e *engine) entries(ctx context.Context) error {
 	})
 	for range e.o.Files {
 		g.Go(func() error {
-			small := make([]byte, move.PackSize)
+			var small room
 			for x := range files {
-				if err := e.ended(x, e.file(ctx, x, small)); err != nil {
+				if err := e.ended(x, e.file(ctx, x, &small)); err != nil {
 					return err
 				}
 			}
@@ -171,7 +176,7 @@ func (e *engine) entries(ctx context.Context) error {
 
 // further makes the further names of files, whose first ones are committed by now.
 func (e *engine) further(ctx context.Context) error {
-	small := make([]byte, move.PackSize)
+	var small room
 	return e.links.Backward(func(x *move.Entry) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -180,7 +185,7 @@ func (e *engine) further(ctx context.Context) error {
 		if errors.Is(err, move.ErrNoFirst) {
 			x.Linked, x.First = false, ""
 			if x.Kind == move.File {
-				err = e.file(ctx, x, small)
+				err = e.file(ctx, x, &small)
 			} else {
 				err = e.dst.Make(ctx, x)
 			}
@@ -206,7 +211,7 @@ func (e *engine) ended(x *move.Entry, err error) error {
 }
 
 // file copies one file, and once more if it changed meanwhile.
-func (e *engine) file(ctx context.Context, x *move.Entry, small []byte) error {
+func (e *engine) file(ctx context.Context, x *move.Entry, small *room) error {
 	err := e.once(ctx, x, small)
 	if errors.Is(err, move.ErrChanged) {
 		e.report.Count(func(s *move.Summary) { s.Retried++ })
@@ -215,7 +220,7 @@ func (e *engine) file(ctx context.Context, x *move.Entry, small []byte) error {
 	return err
 }
 
-func (e *engine) once(ctx context.Context, x *move.Entry, small []byte) (err error) {
+func (e *engine) once(ctx context.Context, x *move.Entry, small *room) (err error) {
 	f, err := e.src.Open(ctx, x)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
@@ -230,11 +235,14 @@ func (e *engine) once(ctx context.Context, x *move.Entry, small []byte) (err err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	ahead := e.readFirst(ctx, f)
+	defer e.end(ahead)
 	sink, have, err := e.dst.Begin(ctx, f.Entry())
 	if err != nil || have.Same {
+		e.found.Store(err == nil)
 		return err
 	}
-	root, err := e.data(ctx, f, sink, have)
+	root, err := e.data(ctx, f, sink, have, ahead)
 	if err == nil {
 		err = f.Changed()
 	}
@@ -247,12 +255,12 @@ func (e *engine) once(ctx context.Context, x *move.Entry, small []byte) (err err
 }
 
 // pack copies a small file whole.
-func (e *engine) pack(ctx context.Context, f move.SourceFile, small []byte) error {
+func (e *engine) pack(ctx context.Context, f move.SourceFile, small *room) error {
 	var b move.Block
 	i, err := f.Next(0)
 	if err == nil {
 		e.read.Begin()
-		b, err = f.Read(ctx, i, small)
+		b, err = f.Read(ctx, i, small.of(f.Entry().Size))
 		e.read.End()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -292,7 +300,7 @@ func (e *engine) width(f move.SourceFile, sink move.SinkFile) int {
 }
 
 // data moves the blocks of a file and gives its root.
-func (e *engine) data(ctx context.Context, f move.SourceFile, sink move.SinkFile, have move.Have) (move.Hash, error) {
+func (e *engine) data(ctx context.Context, f move.SourceFile, sink move.SinkFile, have move.Have, begun *first) (move.Hash, error) {
 	size := f.Entry().Size
 	from, ok := f.(interface{ FD() int })
 	to, can := sink.(cloner)
@@ -325,7 +333,7 @@ func (e *engine) data(ctx context.Context, f move.SourceFile, sink move.SinkFile
 		}
 		l.wait.Add(1)
 		select {
-		case e.blocks <- task{f, sink, i, done}:
+		case e.blocks <- task{f, sink, i, begun.of(i), done}:
 		case <-ctx.Done():
 			done(move.Leaf{}, ctx.Err())
 		}
@@ -379,10 +387,9 @@ const attempts = 3
 func (e *engine) move(ctx context.Context, t task, buf []byte) (move.Leaf, error) {
 	var err error
 	for range attempts {
-		e.read.Begin()
 		var b move.Block
-		b, err = t.src.Read(ctx, t.index, buf)
-		e.read.End()
+		b, err = e.block(ctx, t, buf)
+		t.first = nil
 		if err != nil || len(b.Extents) == 0 {
 			return move.Leaf{}, err
 		}

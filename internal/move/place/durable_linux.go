@@ -52,20 +52,14 @@ func (p *Place) onDevice(d *dir) {
 // Served tells whether the target is on a server, for whose answers most of the time is waited.
 func (p *Place) Served() bool { return isRemote(p.fsType) }
 
+// Carried tells whether data on a device of this host have to be carried to the server of the target.
+func (p *Place) Carried(device uint64) bool { return p.Served() && device != p.dev }
+
 // smb tells whether a directory is on a mount of SMB.
 func (d *dir) smb() bool { return d.remote && !d.nfs }
 
 // onSMB tells whether the target is a mount of SMB.
 func (p *Place) onSMB() bool { return isRemote(p.fsType) && p.fsType != unix.NFS_SUPER_MAGIC }
-
-// typeOf is the type of the file system of a directory; 0: not told.
-func typeOf(fd int) int64 {
-	var st unix.Statfs_t
-	if unix.Fstatfs(fd, &st) != nil {
-		return 0
-	}
-	return int64(uint32(st.Type))
-}
 
 // isRemote tells whether a type of file system is a server's.
 func isRemote(fsType int64) bool {

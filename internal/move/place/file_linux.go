@@ -60,6 +60,7 @@ func (p *Place) Put(ctx context.Context, e *move.Entry, b move.Block) error {
 			return err
 		}
 	}
+	p.settleHead()
 	sf, have, err := p.Begin(ctx, e)
 	if err != nil || have.Same {
 		return err

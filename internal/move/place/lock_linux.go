@@ -68,12 +68,10 @@ func (p *Place) lockOnce(root string) (locked *os.File, err error) {
 	if err := unix.Fstat(fd, &is); err != nil {
 		return nil, fmt.Errorf("lock target: %w", err)
 	}
-	var typing sync.WaitGroup
 	var probing errgroup.Group
-	typing.Go(func() { p.fsType = typeOf(p.root) })
+	p.fsType = typeOf(p.root)
 	probing.Go(func() (err error) { p.probed, err = p.probeFolding(); return err })
 	err = kernel.LockOpened(f)
-	typing.Wait()
 	p.unlocked = errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS)
 	switch {
 	case errors.Is(err, kernel.ErrLocked):
@@ -129,8 +127,8 @@ func (p *Place) forgetAll() error {
 	if m == nil {
 		return nil
 	}
-	err := m.beside.Wait()
 	m.rest() // what it could not write nobody misses any more: what had a name is durable without it
+	err := m.beside.Wait()
 	if !m.keepNothing(p.finished) {
 		m.mu.Lock()
 		ends := m.afterEnds(nil)
@@ -163,7 +161,9 @@ func (p *Place) forgetAll() error {
 	if eerr := end(); eerr != nil {
 		return errors.Join(err, ending(eerr))
 	}
-	p.describe(p.root, p.last)
+	if !p.bare.Load() || len(p.last.Xattrs) > 0 || !p.onlyTimed(p.root, p.last) {
+		p.describe(p.root, p.last)
+	}
 	return err
 }
 

@@ -22,7 +22,7 @@ func (p *Place) describe(fd int, e *move.Entry) { _ = p.describeIn(fd, e, nil) }
 // What is known without asking is not asked, and what is right is not set: on a mount each
 // takes a round trip. It tells whether the time was set, which comes last.
 func (p *Place) describeIn(fd int, e *move.Entry, made *dir) (timely bool) {
-	proc := "/proc/self/fd/" + strconv.Itoa(fd)
+	proc := procOf(fd)
 	found, stripped := false, made != nil && made.hands.Load() == handsNothing
 	if made != nil && !made.needsMore.Load() && len(e.Xattrs) == 0 && p.ours(e) {
 		if !stripped {
@@ -65,6 +65,9 @@ func (p *Place) describeIn(fd int, e *move.Entry, made *dir) (timely bool) {
 	p.compare(fd, e, mode, why)
 	return why[2] == nil
 }
+
+// procOf is a name of what a descriptor refers to.
+func procOf(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // stripMade strips an entry, and notes of the directory in which it was made, unless that is nil,
 // that it hands nothing down.
@@ -140,9 +143,8 @@ func (p *Place) strip(proc string, e *move.Entry) (found bool) {
 		want[x.Name] = true
 	}
 	for _, name := range p.present(proc) {
-		ours := strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.posix_acl_")
-		found = found || ours
-		if want[name] || !ours {
+		found = found || isOurs(name)
+		if want[name] || !isOurs(name) {
 			continue
 		}
 		if err := unix.Removexattr(proc, name); err != nil && !errors.Is(err, unix.ENODATA) {
@@ -150,6 +152,11 @@ func (p *Place) strip(proc string, e *move.Entry) (found bool) {
 		}
 	}
 	return found
+}
+
+// isOurs tells whether an attribute is one that a copy removes where the source does not have it.
+func isOurs(name string) bool {
+	return strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.posix_acl_")
 }
 
 // attributes sets extended attributes, ACLs among them.

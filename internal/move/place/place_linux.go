@@ -30,6 +30,7 @@ type Place struct {
 	journal  *memory // nil: in a plan
 	unlocked bool
 	finished bool
+	bare     atomic.Bool // the root was seen to have no attributes of ours
 	last     *move.Entry // the root, where its metadata wait for the journal's end
 
 	mu    sync.Mutex // of what follows

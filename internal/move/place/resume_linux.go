@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -40,9 +41,11 @@ type memory struct {
 	flying int64 // of those, what is being written
 	since  int64 // what was written since an append was begun
 	last   time.Time
-	kept   bool   // a temporary file was kept for a later run
-	begun  bool   // the directory that holds the journal is durable
-	ends   []byte // records of files that have their names: they are written before the next others
+	kept   bool        // a temporary file was kept for a later run
+	begun  bool        // the directory that holds the journal is durable
+	headed atomic.Bool // its first record is being made durable
+	asked  bool        // the server was asked what the end would wait for
+	ends   []byte      // records of files that have their names: they are written before the next others
 
 	appending bool
 	changed   *sync.Cond // an append has ended, or bytes were written
@@ -82,9 +85,6 @@ func (p *Place) remember(root string) error {
 	// replaced only then, by a journal that begins with them.
 	if err := m.rewrite(p.o.Run, st.Size() > 0); err != nil {
 		return err
-	}
-	if isRemote(p.fsType) { // else the next syncfs, or its last close, waits for it
-		m.beside.Go(func() error { return unix.Fdatasync(int(f.Fd())) })
 	}
 	return nil
 }
@@ -268,7 +268,8 @@ func (f *file) room(n int64) error {
 }
 
 // wrote counts bytes that were written, and has the journal appended to when that is due, beside the
-// writing of others and beside the end of the file.
+// writing of others. A file of which all was written is made durable by its end: the journal's requests
+// would only be in its way.
 func (f *file) wrote(n int64) error {
 	m, most := f.p.journal, cmp.Or(f.p.o.Journal, journalBytes)
 	m.mu.Lock()
@@ -276,7 +277,11 @@ func (f *file) wrote(n int64) error {
 	m.flying -= n
 	m.since += n
 	m.changed.Broadcast()
-	if m.failed != nil || m.appending || m.since < most/journalParts && time.Since(m.last) < journalEvery {
+	if f.p.Served() && f.e.Size >= aheadFrom && !m.asked {
+		m.asked = true
+		m.beside.Go(f.p.askAhead)
+	}
+	if m.failed != nil || m.appending || f.whole() || m.since < most/journalParts && time.Since(m.last) < journalEvery {
 		return m.failed
 	}
 	m.appending = true
@@ -286,6 +291,22 @@ func (f *file) wrote(n int64) error {
 		m.failed = f.p.append()
 	}()
 	return nil
+}
+
+// whole tells whether all blocks of a file were written.
+func (f *file) whole() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return int64(len(f.blocks)) == move.Blocks(f.e.Size)
+}
+
+// settleHead has the journal's first record sent to a server beside the first small file: else the last
+// close waits for it. For a large file the first append does so.
+func (p *Place) settleHead() {
+	m := p.journal
+	if p.Served() && !m.headed.Swap(true) {
+		m.beside.Go(func() error { return unix.Fdatasync(int(m.f.Fd())) })
+	}
 }
 
 // rest waits for the end of an append.

@@ -1,0 +1,76 @@
+package place
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// aheadFrom: the data of smaller files are no longer under way when the answers come.
+const aheadFrom = 2 * aloneFrom
+
+// askAhead asks a server, beside the data of a large file, what its end would wait for.
+//
+// A client of SMB that asks for the attributes of a file has its server ask back for what the client may
+// keep of that file, and waits for all of it. The journal, in the root, tells beside the data what else the
+// first file of the root would be asked for at its end: whether the root hands attributes down. It is
+// also removed sooner, once the server has been given back what the client could keep of it.
+func (p *Place) askAhead() error {
+	p.bare.Store(!slices.ContainsFunc(p.present(procOf(p.root)), isOurs))
+	m := p.journal
+	if !p.onSMB() || m.resumed { // it may be older than what the root hands down
+		return nil
+	}
+	handed := slices.ContainsFunc(p.present(procOf(int(m.f.Fd()))), isOurs)
+	root, err := p.dir("")
+	if err != nil || handed {
+		return err
+	}
+	root.hands.Store(handsNothing)
+	p.release(root)
+	return nil
+}
+
+// named are the types of file systems of servers by the names that the kernel has for them.
+var named = map[string]int64{"nfs": unix.NFS_SUPER_MAGIC, "nfs4": unix.NFS_SUPER_MAGIC, "cifs": unix.CIFS_SUPER_MAGIC, "smb3": unix.SMB2_SUPER_MAGIC}
+
+// typeOf is the type of the file system of a directory; 0: not told. Of a mount of NFS or SMB statfs asks the
+// server, and the kernel's table of mounts does not.
+func typeOf(fd int) int64 {
+	info, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(fd))
+	if err == nil {
+		table, _ := os.ReadFile("/proc/self/mountinfo") // else statfs tells
+		if magic, ok := named[mountType(info, table)]; ok {
+			return magic
+		}
+	}
+	var st unix.Statfs_t
+	if unix.Fstatfs(fd, &st) != nil {
+		return 0
+	}
+	return int64(uint32(st.Type))
+}
+
+// mountType is the name of the type of the file system on which an open file lies, by proc_pid_fdinfo(5) and
+// proc_pid_mountinfo(5); "": not told.
+func mountType(fdinfo, mountinfo []byte) string {
+	id := ""
+	for line := range bytes.Lines(fdinfo) {
+		if rest, ok := strings.CutPrefix(string(line), "mnt_id:"); ok {
+			id = strings.TrimSpace(rest)
+		}
+	}
+	for line := range bytes.Lines(mountinfo) {
+		if id == "" || !bytes.HasPrefix(line, []byte(id+" ")) {
+			continue
+		}
+		_, after, _ := strings.Cut(string(line), " - ")
+		name, _, _ := strings.Cut(after, " ")
+		return name
+	}
+	return ""
+}

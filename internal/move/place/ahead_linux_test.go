@@ -1,0 +1,141 @@
+package place
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+)
+
+// What a server was asked ahead spares questions, and nothing else: the root gets what it has to, also
+// where somebody has changed it since.
+func TestTheRootIsDescribedAlsoWhereItWasAskedAbout(t *testing.T) {
+	for _, fsType := range []int64{unix.NFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC} {
+		dir, r := t.TempDir(), move.NewReport(nil)
+		p, err := Open(dir, Options{Run: "test"}, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.fsType = fsType
+		at := move.Time{Sec: 1_000_000_000}
+		root := &move.Entry{Kind: move.Directory, Mode: 0o750, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Mtime: at}
+		if err := errors.Join(p.Make(t.Context(), root), p.askAhead(), os.Chmod(dir, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if !p.bare.Load() {
+			t.Error("it has attributes of ours")
+		}
+		if d, _ := p.dir(""); (d.hands.Load() == handsNothing) != (fsType == unix.SMB2_SUPER_MAGIC) {
+			t.Errorf("%x: the root hands down: %v", fsType, d.hands.Load())
+		}
+		if err := errors.Join(p.Finish(t.Context()), p.Close()); err != nil {
+			t.Fatal(err)
+		}
+		looksAs(t, dir, 0o750, time.Unix(at.Sec, 0))
+	}
+}
+
+// An attribute that the root had, or that it hands down, is seen.
+func TestAttributesOfTheRootAreSeenAhead(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Setxattr(dir, "user.old", []byte("x"), 0); err != nil {
+		t.Skipf("no attributes here: %v", err)
+	}
+	p, err := Open(dir, Options{Run: "test"}, move.NewReport(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.fsType = unix.SMB2_SUPER_MAGIC
+	if err := unix.Fsetxattr(int(p.journal.f.Fd()), "user.handed", []byte("x"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.askAhead(); err != nil || p.bare.Load() {
+		t.Errorf("bare %v: %v", p.bare.Load(), err)
+	}
+	if d, _ := p.dir(""); d.hands.Load() == handsNothing {
+		t.Error("what the journal has was handed down")
+	}
+	root := &move.Entry{Kind: move.Directory, Mode: 0o750, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
+	if err := errors.Join(p.Make(t.Context(), root), p.Finish(t.Context()), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := unix.Getxattr(dir, "user.old", nil); err == nil {
+		t.Errorf("the root kept an attribute of %d bytes", n)
+	}
+}
+
+// A file of which all was written is made durable by its end, and not by the journal beside it.
+func TestTheLastBlockOfAFileBeginsNoAppend(t *testing.T) {
+	for _, blocks := range []int64{aloneFrom / move.BlockSize, aloneFrom/move.BlockSize + 1} {
+		appends := 0
+		p, err := Open(t.TempDir(), Options{Run: "test", At: func(point string) {
+			if point == "append" {
+				appends++
+			}
+		}}, move.NewReport(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.journal.last = time.Now().Add(24 * time.Hour) // none is due by time
+		e := large("f")
+		e.Size = blocks * move.BlockSize
+		f, _, err := p.Begin(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range blocks {
+			if err := f.Write(t.Context(), zeros(i, move.Fast)); err != nil {
+				t.Fatal(err)
+			}
+			p.journal.rest()
+		}
+		if want := int(blocks - aloneFrom/move.BlockSize); appends != want {
+			t.Errorf("%d blocks: %d appends", blocks, appends)
+		}
+		if err := errors.Join(f.Abort(false), p.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const mounts = "26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n" +
+	"261 26 0:53 / /mnt/a rw,relatime shared:2 master:1 - nfs4 10.0.0.2:/x rw,vers=4.2\n" +
+	"2 26 0:54 / /mnt/b\\040- rw - cifs //10.0.0.2/x rw\n"
+
+// The type of a mount is that of the line with its number.
+func TestTheTypeOfAMountIsKnownWithoutItsServer(t *testing.T) {
+	for id, want := range map[string]string{"26": "ext4", "261": "nfs4", "2": "cifs", "6": "", "": ""} {
+		info := "pos:\t0\nflags:\t0100000\nmnt_id:\t" + id + "\nino:\t2\n"
+		if got := mountType([]byte(info), []byte(mounts)); got != want {
+			t.Errorf("%q: %q", id, got)
+		}
+	}
+	dir, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(dir.Fd()), &st); err != nil {
+		t.Fatal(err)
+	}
+	if got := typeOf(int(dir.Fd())); got != int64(uint32(st.Type)) {
+		t.Errorf("%s is of type %x, not %x", filepath.Base(dir.Name()), st.Type, got)
+	}
+}
+
+func FuzzMountType(f *testing.F) {
+	f.Add([]byte("mnt_id:\t261\n"), []byte(mounts))
+	f.Add([]byte("mnt_id:"), []byte(" - x"))
+	f.Fuzz(func(t *testing.T, info, table []byte) {
+		if name := mountType(info, table); strings.ContainsAny(name, " ") {
+			t.Errorf("%q is no name", name)
+		}
+	})
+}

@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
 )
 
 // aheadFrom: the data of smaller files are no longer under way when the answers come.
@@ -33,6 +36,34 @@ func (p *Place) askAhead() error {
 	root.hands.Store(handsNothing)
 	p.release(root)
 	return nil
+}
+
+// askAgain has a client of SMB ask about the journal's file beside the last data of a large one, and believe
+// that for a second (actimeo): it would ask as it removes the journal.
+func (f *file) askAgain(beside *sync.WaitGroup) {
+	if !f.d.smb() || f.e.Size < aheadFrom {
+		return
+	}
+	beside.Go(func() {
+		var st unix.Stat_t
+		_ = unix.Fstat(int(f.p.journal.f.Fd()), &st) // the removal tells what is wrong
+	})
+}
+
+// whole tells whether all blocks of a file were written.
+func (f *file) whole() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return int64(len(f.blocks)) == move.Blocks(f.e.Size)
+}
+
+// settleHead has the journal's first record sent to a server beside the first small file: else the last
+// close waits for it. For a large file the first append does so.
+func (p *Place) settleHead() {
+	m := p.journal
+	if p.Served() && !m.headed.Swap(true) {
+		m.beside.Go(func() error { return unix.Fdatasync(int(m.f.Fd())) })
+	}
 }
 
 // named are the types of file systems of servers by the names that the kernel has for them.

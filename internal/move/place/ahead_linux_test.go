@@ -70,6 +70,28 @@ func TestAttributesOfTheRootAreSeenAhead(t *testing.T) {
 	}
 }
 
+// The end of a place waits for what is asked beside, and holds nothing meanwhile that this wants.
+func TestAPlaceIsClosedWhileItsServerIsAsked(t *testing.T) {
+	p, err := Open(t.TempDir(), Options{Run: "test"}, move.NewReport(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.fsType = unix.SMB2_SUPER_MAGIC
+	p.mu.Lock()
+	p.journal.beside.Go(p.askAhead)
+	closed := make(chan error, 1)
+	go func() { closed <- p.Close() }()
+	p.mu.Unlock()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for ever")
+	}
+}
+
 // A file of which all was written is made durable by its end, and not by the journal beside it.
 func TestTheLastBlockOfAFileBeginsNoAppend(t *testing.T) {
 	for _, blocks := range []int64{aloneFrom / move.BlockSize, aloneFrom/move.BlockSize + 1} {

@@ -60,7 +60,6 @@ func (p *Place) Put(ctx context.Context, e *move.Entry, b move.Block) error {
 			return err
 		}
 	}
-	p.settleHead()
 	sf, have, err := p.Begin(ctx, e)
 	if err != nil || have.Same {
 		return err
@@ -121,6 +120,7 @@ func (f *file) begin() error {
 		return err
 	}
 	if f.e.Size < aloneFrom {
+		f.p.settleHead()
 		return nil
 	}
 	if f.d.remote {
@@ -398,6 +398,7 @@ func (f *file) commit(ctx context.Context) error {
 	if f.d.nfs && f.e.Size > move.PackSize {
 		beside.Go(func() { allowed(f.d.fd) }) // the name will want to know it
 	}
+	f.askAgain(&beside)
 	f.flushed = f.p.describeIn(f.fd, f.e, made) && f.d.timeSyncs
 	beside.Wait()
 	if f.e.Size < aloneFrom {
@@ -451,10 +452,7 @@ func (f *file) closeAll() (errs []error) {
 	f.shut.Store(true)
 	f.syncing.Lock()
 	defer f.syncing.Unlock()
-	if err := f.memory.close(); err != nil {
-		errs = append(errs, err)
-	}
-	f.memory = nil
+	errs, f.memory = append(errs, f.memory.close()), nil
 	for _, fd := range []*int{&f.fd, &f.direct} {
 		if *fd >= 0 {
 			errs = append(errs, unix.Close(*fd))

@@ -117,6 +117,9 @@ func Open(root string, o Options, r *move.Report) (*Place, error) {
 // the target is full: it has the room by now, and the next run needs no more for it. Else it is
 // removed.
 func (p *Place) Close() error {
+	if p.journal != nil {
+		_ = p.journal.beside.Wait() // what is asked beside may want p.mu; forgetAll tells of its error
+	}
 	var errs []error
 	if p.full.Load() && !p.finished {
 		errs = append(errs, p.flush(context.Background()))

@@ -293,22 +293,6 @@ func (f *file) wrote(n int64) error {
 	return nil
 }
 
-// whole tells whether all blocks of a file were written.
-func (f *file) whole() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return int64(len(f.blocks)) == move.Blocks(f.e.Size)
-}
-
-// settleHead has the journal's first record sent to a server beside the first small file: else the last
-// close waits for it. For a large file the first append does so.
-func (p *Place) settleHead() {
-	m := p.journal
-	if p.Served() && !m.headed.Swap(true) {
-		m.beside.Go(func() error { return unix.Fdatasync(int(m.f.Fd())) })
-	}
-}
-
 // rest waits for the end of an append.
 func (m *memory) rest() {
 	m.mu.Lock()

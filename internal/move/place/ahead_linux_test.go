@@ -161,3 +161,36 @@ func FuzzMountType(f *testing.F) {
 		}
 	})
 }
+
+// A mount of SMB is taken to fold case: one that does not keeps both of two names that differ in that
+// alone, and has either replaced.
+func TestATargetThatIsTakenToFoldCaseKeepsBothNames(t *testing.T) {
+	dir := t.TempDir()
+	for run, text := range []string{"first", "other text"} {
+		r := move.NewReport(nil)
+		p, err := Open(dir, Options{Run: "test"}, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.probed = true
+		for _, name := range []string{"name", "NAME"} {
+			e := &move.Entry{Path: name, Kind: move.File, Mode: 0o644, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Size: int64(len(text)), Links: 1}
+			b := move.Block{Extents: []move.Extent{{Length: e.Size}}, Data: []byte(text)}
+			b.Seal(move.Fast)
+			if err := p.Put(t.Context(), e, b); err != nil {
+				t.Errorf("run %d, %s: %v", run, name, err)
+			}
+		}
+		if err := errors.Join(p.Finish(t.Context()), p.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"name", "NAME"} {
+			if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != text {
+				t.Errorf("run %d: %s holds %q: %v", run, name, b, err)
+			}
+		}
+		if counts, _, err := r.Losses(); err != nil || len(counts) > 0 {
+			t.Errorf("run %d: lost %v: %v", run, counts, err)
+		}
+	}
+}

@@ -69,8 +69,11 @@ func (p *Place) lockOnce(root string) (locked *os.File, err error) {
 		return nil, fmt.Errorf("lock target: %w", err)
 	}
 	var probing errgroup.Group
-	p.fsType = typeOf(p.root)
-	probing.Go(func() (err error) { p.probed, err = p.probeFolding(); return err })
+	if p.fsType = typeOf(p.root); p.onSMB() {
+		p.probed = true // nearly all fold case; one that does not is asked for a directory's names more often
+	} else {
+		probing.Go(func() (err error) { p.probed, err = p.probeFolding(); return err })
+	}
 	err = kernel.LockOpened(f)
 	p.unlocked = errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"linerate/internal/tune/file"
 	"linerate/internal/tune/setter"
 )
 
@@ -66,8 +67,12 @@ func (s *session) script() (string, error) {
 		if name, ok := setter.InterfaceNamed(place(e)); ok && e.Index > 0 {
 			sh.Read = fmt.Sprintf("same_interface %s %d %s && { %s; }", q(name), e.Index, q(e.Hardware), sh.Read)
 		}
-		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() ( %s; )\nrestore %s %s %s %s %s\n",
-			sh.Read, sh.Write, q(bootOf(e)), q(place(e).String()), q(e.ours()), q(e.Before), q(e.Origin))
+		kept := ""
+		if s.filed(e) {
+			kept = " kept"
+		}
+		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() ( %s; )\nrestore %s %s %s %s %s%s\n",
+			sh.Read, sh.Write, q(bootOf(e)), q(place(e).String()), q(e.ours()), q(e.Before), q(e.Origin), kept)
 	}
 	if b.Len() == 0 {
 		return "", nil
@@ -89,6 +94,14 @@ func (s *session) script() (string, error) {
 		return "", err
 	}
 	return sealed(scriptHead + marked + copied + b.String() + scriptEnd), nil
+}
+
+// filed tells whether a file of the entry's plan may set the entry's value again at a restart, so
+// that it is restored after one too: see afterRestart.
+func (s *session) filed(e Entry) bool {
+	return !e.Persisted && e.Index == 0 && slices.ContainsFunc(s.journal.entries, func(f Entry) bool {
+		return f.Plan == e.Plan && f.open() && file.Sets(f.Setting)
+	})
 }
 
 // orByCopy has the kept copy of linerate do what takes a program that the host
@@ -162,10 +175,12 @@ same_interface() { # name, number, hardware: another one may have the name, or t
 	return 1
 }
 
-restore() { # boot id, setting, ours, original, original before the plan itself moved it
+restore() { # boot id, setting, ours, original, original before the plan itself moved it, kept: a file sets it at a restart
 	if [ -n "$1" ] && [ "$1" != "$boot" ]; then
-		echo "$2: changed before the last restart, which undid it"
-		return
+		if [ "${6:-}" != kept ] || [ "$failed" != 0 ] || ! now=$(read_now 2>/dev/null) || [ "$now" != "$3" ]; then
+			echo "$2: changed before the last restart, which undid it"
+			return
+		fi
 	fi
 	if ! now=$(read_now); then
 		echo "$2: cannot be read" >&2

@@ -38,6 +38,10 @@ type Study struct {
 	Threats     []Warning `json:"threats"`
 }
 
+// StudyNotOver is Ended of a study that runs, or that was interrupted and can be resumed: whether its
+// changes are in force is then not known.
+const StudyNotOver = "it is not over"
+
 // StudyVersion is the version of Study that this build writes.
 const StudyVersion = 1
 

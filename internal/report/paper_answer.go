@@ -198,7 +198,10 @@ func (w *paperWriter) tiles() []document.Tile {
 		out = append(out, tile("A/A noise", unknown, "no A/A runs were made"))
 	}
 	restored := tile("Settings", "restored", "every one is as it was found")
-	if !w.s.Restored {
+	switch {
+	case w.s.Ended == model.StudyNotOver:
+		restored = tile("Settings", unknown, "it is not over: linerate tune history HOST shows what is in force")
+	case !w.s.Restored:
 		restored = tile("Settings", "NOT restored", "a change of this study is still in place: linerate tune undo")
 	}
 	out = append(out, restored)

@@ -19,7 +19,10 @@ func (w *paperWriter) changes() document.Section {
 		return s
 	}
 	text := "Every change of this study was taken back, and each setting was read again to see that it is as it was found."
-	if !w.s.Restored {
+	switch {
+	case w.s.Ended == model.StudyNotOver:
+		text = "The study is not over: some of these may be in force until it is resumed and ends. linerate tune history HOST shows them."
+	case !w.s.Restored:
 		text = "NOT restored: at least one change of this study is still in place. linerate tune undo on the host takes it back; undo.sh beside its journal does so without linerate."
 	}
 	t := document.Table{Caption: "Changes that were made during the study", Head: document.Columns("Setting", "Host", "Default", "Before", "Was set to", "For")}

@@ -33,7 +33,10 @@ func (w *paperWriter) recommendation() document.Section {
 			{Text: a.Value, Class: "mono strong"}, {Text: gain, Class: "strong"}, {Text: ci}, {Text: n}, {Text: a.Why, Sub: a.Factor}})
 	}
 	state := "Every change of the study was put back: none of these is in force by it. To apply them: linerate tune."
-	if !w.s.Restored {
+	switch {
+	case w.s.Ended == model.StudyNotOver:
+		state = "The study is not over: some of its changes may be in force."
+	case !w.s.Restored:
 		state = "NOT every change of the study was put back: see what was changed."
 	}
 	t.Notes = []string{"Default is the kernel's own value, Before what was found when the study began. " + state}

@@ -84,6 +84,12 @@ func TestPaperSaysWhatAReaderNeeds(t *testing.T) {
 func TestAnUnrestoredStudyIsSaid(t *testing.T) {
 	c := papers()["study"]
 	c.results.Study.Restored = false
+	ended := c.results.Study.Ended
+	c.results.Study.Ended = model.StudyNotOver
+	if page := render(t, c); strings.Contains(page, "NOT restored") || strings.Contains(page, "NOT every change") || strings.Count(page, "not over") < 2 {
+		t.Error("of a study that is not over it is not known what is in force")
+	}
+	c.results.Study.Ended = ended
 	if page := render(t, c); strings.Count(page, "NOT restored") < 2 {
 		t.Error("the page hides that a change is still in place")
 	}

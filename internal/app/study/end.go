@@ -178,7 +178,7 @@ func soFar(past *store.StudyPast, now time.Time) (*model.Results, error) {
 			return nil, err
 		}
 	}
-	out := &experiment.Outcome{Runs: past.Runs(), Facts: map[string]*model.Facts{}, Ended: "it is not over"}
+	out := &experiment.Outcome{Runs: past.Runs(), Facts: map[string]*model.Facts{}, Ended: model.StudyNotOver}
 	r, err := results(past.Begin.File, d, out)
 	if err != nil {
 		return nil, err

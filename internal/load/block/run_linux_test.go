@@ -331,7 +331,8 @@ func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for want, change := range map[string]func(*Spec){
 		"no such file": func(s *Spec) { s.Path = filepath.Join(dir, "none") },
-		"neither a":    func(s *Spec) { s.Path = dir },
+		"a directory,": func(s *Spec) { s.Path = dir },
+		"it is empty":  func(s *Spec) { s.Path = fileOf(t, 0) },
 		"too short":    func(s *Spec) { s.Shape.Area = 2 * unit.MiB },
 		"is too short": func(s *Spec) { s.From, s.Shape.Area = unit.MiB, 0 },
 		"block device": func(s *Spec) { s.Path = "/dev/null" },

@@ -122,6 +122,9 @@ func (t *Target) fit(s *Spec, writes bool, destroy string) error {
 	if t.Device && writes && destroy != s.Path {
 		return ErrNotNamedTwice
 	}
+	if t.Size == 0 {
+		return fmt.Errorf("%w: it is empty", ErrShort)
+	}
 	if s.Shape.Area == 0 {
 		s.Shape.Area = t.Size - s.From
 	}
@@ -204,5 +207,9 @@ func kindOf(mode fs.FileMode) (device bool, err error) {
 	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
 		return true, nil
 	}
-	return false, fmt.Errorf("it is a %v, neither a regular file nor a block device", mode.Type())
+	what := "special file"
+	if mode.IsDir() {
+		what = "directory"
+	}
+	return false, fmt.Errorf("it is a %s, neither a regular file nor a block device", what)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,17 +149,41 @@ func (h HostCheck) About() string {
 	if n := len(f.CPUs); n > 0 { // else they were not read
 		parts = append(parts, unit.Count(n, "CPU"))
 	}
-	for _, n := range f.NICs {
-		if !n.Up || n.Name == "lo" || len(n.Addrs) == 0 && !n.Physical() {
-			continue
-		}
+	return strings.Join(append(parts, aboutNICs(f.NICs)...), ", ")
+}
+
+// mostNICs are named in the line about a host; one that runs containers has hundreds.
+const mostNICs = 12
+
+// aboutNICs names the interfaces that carry something, those of cards first where there are many.
+func aboutNICs(all []model.NIC) []string {
+	nics := slices.DeleteFunc(slices.Clone(all), func(n model.NIC) bool {
+		return !n.Up || n.Name == "lo" || len(n.Addrs) == 0 && !n.Physical()
+	})
+	more := len(nics) - mostNICs
+	if more > 0 {
+		slices.SortStableFunc(nics, func(a, b model.NIC) int { return cmp.Compare(virtual(a), virtual(b)) })
+		nics = nics[:mostNICs]
+	}
+	var parts []string
+	for _, n := range nics {
 		what := n.Name
 		if speed, ok := n.Speed.Get(); ok {
 			what += " " + speed.String()
 		}
 		parts = append(parts, fmt.Sprintf("%s MTU %d", what, n.MTU))
 	}
-	return strings.Join(parts, ", ")
+	if more > 0 {
+		parts = append(parts, unit.Count(more, "more interface"))
+	}
+	return parts
+}
+
+func virtual(n model.NIC) int {
+	if n.Physical() {
+		return 0
+	}
+	return 1
 }
 
 // countFindings words how many there are of each severity, the worst first.

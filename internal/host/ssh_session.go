@@ -226,10 +226,13 @@ func (x *sshSession) become(stateDir string) error {
 
 // Of what is sent, the host has not said to have passed on more than ahead pieces. What is under way
 // fills a buffer of its sshd, which makes a copy of all of it for every packet that comes: 4 MB took 0.09
-// CPU-s more than 1 MB there.
+// CPU-s more than 1 MB there. Where the first piece takes farTime, as after TCP's slow start, the others fill
+// the path and not that buffer: farAhead are as many as ssh lets be under way.
 const (
 	pieceSize = 256 << 10
-	ahead     = 3
+	ahead     = 2
+	farAhead  = 8
+	farTime   = 20 * time.Millisecond
 )
 
 // send sends a word with what follows it, and returns what the shell answered.
@@ -249,12 +252,16 @@ func (x *sshSession) send(ctx context.Context, word string, data []byte) (string
 
 // sendPieces sends data piece by piece, and a line with 0 after the last.
 func (x *sshSession) sendPieces(data []byte, on func()) error {
-	for under := 0; len(data) > 0 || under > 0; {
-		if len(data) == 0 || under == ahead {
+	most, begun := ahead, time.Now()
+	for under, first := 0, true; len(data) > 0 || under > 0; {
+		if len(data) == 0 || under >= most {
 			if _, err := x.until(passed); err != nil {
 				return err
 			}
-			under--
+			if first && time.Since(begun) > farTime {
+				most = farAhead
+			}
+			under, first = under-1, false
 			on()
 			continue
 		}

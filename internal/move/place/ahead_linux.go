@@ -2,6 +2,7 @@ package place
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -48,6 +49,26 @@ func (f *file) askAgain(beside *sync.WaitGroup) {
 		var st unix.Stat_t
 		_ = unix.Fstat(int(f.p.journal.f.Fd()), &st) // the removal tells what is wrong
 	})
+}
+
+// cachedAhead is how many blocks of a large file on a mount its client holds that the server does not have: more
+// than is under way on fast and long lines.
+const cachedAhead = 16
+
+// follow waits until the server has the block that lies so far before another one. Else memory is filled as fast
+// as the source is read, until the journal is waited for, and then again: while that takes a host's only core,
+// nothing is sent.
+func (f *file) follow(index int64) error {
+	at := (index - cachedAhead) * move.BlockSize
+	if !f.d.remote || at < 0 {
+		return nil
+	}
+	err := unix.SyncFileRange(f.fd, at, move.BlockSize, unix.SYNC_FILE_RANGE_WAIT_BEFORE)
+	if err != nil { // the kernel tells of it once
+		err = fmt.Errorf("write at %d: %w", at, f.p.sinkError(err))
+		f.lost.Store(&err)
+	}
+	return err
 }
 
 // whole tells whether all blocks of a file were written.

@@ -194,3 +194,42 @@ func TestATargetThatIsTakenToFoldCaseKeepsBothNames(t *testing.T) {
 		}
 	}
 }
+
+// What a server has not got of a large file is bounded: a block waits for the one so far before it, and
+// where that was lost the file is. Elsewhere, and for the first ones, there is nothing to wait for.
+func TestABlockFollowsTheOneThatTheServerHas(t *testing.T) {
+	for _, x := range []struct {
+		remote bool
+		index  int64
+		lost   bool
+	}{{true, cachedAhead - 1, false}, {true, cachedAhead, true}, {false, cachedAhead, false}} {
+		p, err := Open(t.TempDir(), Options{Run: "test"}, move.NewReport(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := large("f")
+		e.Size = (cachedAhead + 1) * move.BlockSize
+		sf, _, err := p.Begin(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := sf.(*file)
+		f.d.remote = x.remote
+		if err := f.Write(t.Context(), zeros(x.index, move.Fast)); err != nil {
+			t.Error(err)
+		}
+		fd := f.fd
+		f.fd = -1 // no wait ends well
+		err = f.follow(x.index)
+		if (err != nil) != x.lost || (f.isLost() != nil) != x.lost {
+			t.Errorf("%+v: %v, lost: %v", x, err, f.isLost())
+		}
+		f.fd = fd
+		if x.lost && f.Write(t.Context(), zeros(x.index, move.Fast)) == nil {
+			t.Error("it is written on")
+		}
+		if err := errors.Join(f.Abort(false), p.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}

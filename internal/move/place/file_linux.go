@@ -238,7 +238,7 @@ func (f *file) Write(ctx context.Context, b move.Block) error {
 func (f *file) store(b move.Block) error {
 	n, large := int64(len(b.Data)), f.e.Size >= aloneFrom
 	if large {
-		if err := f.isLost(); err != nil {
+		if err := cmp.Or(f.isLost(), f.follow(b.Index)); err != nil {
 			return err
 		}
 		if err := f.room(n); err != nil {

@@ -189,6 +189,24 @@ func TestASourceWithinItsTargetIsNotDeleted(t *testing.T) {
 	}
 }
 
+// What a directory holds that is in a file's way is left to the user, as the failure of the file says.
+func TestADirectoryInAFilesWayIsNotEmptied(t *testing.T) {
+	e, src, dst := testEnv(t), t.TempDir(), t.TempDir()
+	movetest.Write(t, src+"/x", "file")
+	movetest.Write(t, dst+"/x/y/kept", "1")
+	movetest.Write(t, dst+"/other", "2")
+	o := Options{Sources: []string{src + "/"}, Target: dst, Delete: true, MaxDelete: 9}
+	for name, work := range map[string]func(context.Context, app.Env, Options, app.Progress) (*Result, error){"dry run": DryRun, "copy": Copy} {
+		r, err := work(context.Background(), e, o, silent{time.Now()})
+		if failure.KindOf(err) != failure.Lossy || r.Lost[move.Failed] != 1 || r.Moved.Deleted > 1 {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	if _, err := os.Stat(dst + "/x/y/kept"); err != nil {
+		t.Error(err)
+	}
+}
+
 // A directory that comes for a file or a link is made before what it holds: a plan knows that.
 func TestThePlanOfADirectoryInPlaceOfAnotherEntry(t *testing.T) {
 	for name, make := range map[string]func(string) error{

@@ -116,6 +116,9 @@ func (p *Place) emptyDir(d *dir, name string) error {
 	full := errors.New("full")
 	err = list(in.fd, func(string) error { return full })
 	if errors.Is(err, full) {
+		p.mu.Lock()
+		p.inWay[in.path] = true
+		p.mu.Unlock()
 		return fmt.Errorf("a directory that is not empty has its name: remove it, or copy elsewhere")
 	}
 	return err

@@ -114,7 +114,7 @@ func (w *extras) ask(ctx context.Context) error {
 	asked := w.asked
 	w.asked = nil
 	for i, x := range asked {
-		if x.Kind == move.Directory {
+		if x.Kind == move.Directory && !w.p.isInWay(x.Path) {
 			w.dirs = append(w.dirs, x.Path)
 		}
 		if stay[i] {
@@ -124,6 +124,12 @@ func (w *extras) ask(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (p *Place) isInWay(path string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.inWay[path]
 }
 
 // doom adds an entry.

@@ -39,6 +39,9 @@ type Place struct {
 	done  map[string]bool        // names that further ones may be linked to
 	fresh map[string]bool        // directories that were made and not used yet
 	devs  map[uint64]*fileSystem // those that were written to
+	// inWay are directories that hold something where another kind of entry comes: its failure is named,
+	// and they stay as they are.
+	inWay map[string]bool
 	// temps are the temporary names in use: what has one of them is nobody else's.
 	temps map[string]bool
 
@@ -84,7 +87,7 @@ const cachedDirs = 256
 
 // Open opens the directory root, which is the user's own path: links in it are followed.
 func Open(root string, o Options, r *move.Report) (*Place, error) {
-	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*fileSystem{}, fresh: map[string]bool{}, temps: map[string]bool{},
+	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*fileSystem{}, fresh: map[string]bool{}, temps: map[string]bool{}, inWay: map[string]bool{},
 		buffers: make(chan struct{}, proveBuffers), uid: uint32(unix.Geteuid()), gid: uint32(unix.Getegid())}
 	if o.Run == "" {
 		p.o.Run = strings.ToLower(rand.Text()[:8])

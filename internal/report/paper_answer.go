@@ -200,7 +200,7 @@ func (w *paperWriter) tiles() []document.Tile {
 	restored := tile("Settings", "restored", "every one is as it was found")
 	switch {
 	case w.s.Ended == model.StudyNotOver:
-		restored = tile("Settings", unknown, "it is not over: linerate tune history HOST shows what is in force")
+		restored = tile("Settings", unknown, "the study is not over: what is in force now is in the journals of its hosts")
 	case !w.s.Restored:
 		restored = tile("Settings", "NOT restored", "a change of this study is still in place: linerate tune undo")
 	}

@@ -21,7 +21,7 @@ func (w *paperWriter) changes() document.Section {
 	text := "Every change of this study was taken back, and each setting was read again to see that it is as it was found."
 	switch {
 	case w.s.Ended == model.StudyNotOver:
-		text = "The study is not over: some of these may be in force until it is resumed and ends. linerate tune history HOST shows them."
+		text = "The study is not over: some of these may be in force until it is resumed and ends. The journals of its hosts have them."
 	case !w.s.Restored:
 		text = "NOT restored: at least one change of this study is still in place. linerate tune undo on the host takes it back; undo.sh beside its journal does so without linerate."
 	}

@@ -38,13 +38,25 @@ type AgentOptions struct {
 	Log io.Writer        // the agent's stderr; nil drops it
 }
 
+// rootStateDir is where root's agent keeps its journal.
+const rootStateDir = "/var/lib/linerate"
+
+// rootsJournal is an error where root has a journal that this user may not read: that of the user,
+// which holds nothing, says nothing about the host.
+func rootsJournal(uid int, dir string) error {
+	if _, err := os.Lstat(dir); uid <= 0 || err != nil {
+		return nil
+	}
+	return fmt.Errorf("what root changed here by linerate is in %s, which user %d may not read: log in as root, or allow sudo -n", dir, uid)
+}
+
 // DefaultStateDir is where an agent keeps its journal unless told otherwise: /var/lib/linerate
 // for root, else linerate in the user's XDG state directory where one is named, else
 // linerate\state in %LOCALAPPDATA%, which is of Windows and the user's alone (ProgramData is open
 // to all), else ~/.local/state/linerate.
 func DefaultStateDir(uid int, getenv func(string) string) (string, error) {
 	if uid == 0 {
-		return "/var/lib/linerate", nil
+		return rootStateDir, nil
 	}
 	if d := getenv("XDG_STATE_HOME"); filepath.IsAbs(d) {
 		return filepath.Join(d, "linerate"), nil
@@ -116,6 +128,7 @@ type agent struct {
 	probes  table[*probe.Socket]
 	tunnels table[net.Conn]
 	copied  *os.File // the copy that it was started from, held until it ends; nil: none
+	hidden  error    // of rootsJournal
 }
 
 func newAgent(o AgentOptions) (*agent, error) {
@@ -128,14 +141,15 @@ func newAgent(o AgentOptions) (*agent, error) {
 	if o.By == "" {
 		o.By = "linerate agent"
 	}
+	var hidden error
 	if o.StateDir == "" {
 		d, err := DefaultStateDir(os.Getuid(), os.Getenv)
 		if err != nil {
 			return nil, err
 		}
-		o.StateDir = d
+		o.StateDir, hidden = d, rootsJournal(os.Getuid(), rootStateDir)
 	}
-	a := &agent{o: o, src: kernel.Live{}, began: time.Now()}
+	a := &agent{o: o, hidden: hidden, src: kernel.Live{}, began: time.Now()}
 	a.workers.max, a.workers.what = maxWorkers, "workers"
 	a.samples.max, a.samples.what = maxSamplers, "samplings"
 	a.probes.max, a.probes.what = maxProbes, "probes"
@@ -257,7 +271,12 @@ func serve[P, R any](h handlers, m method[P, R], f func(context.Context, P) (R, 
 
 func (a *agent) clock(context.Context, none) (clockResult, error) { return clockResult{a.o.Now()}, nil }
 
-func (a *agent) history(context.Context, none) ([]tune.Entry, error) { return a.tuner.History() }
+func (a *agent) history(context.Context, none) ([]tune.Entry, error) {
+	if a.hidden != nil {
+		return nil, a.hidden
+	}
+	return a.tuner.History()
+}
 
 func (a *agent) hello(context.Context, none) (Hello, error) {
 	h := Hello{

@@ -73,6 +73,9 @@ func (a *agent) apply(ctx context.Context, p model.Plan) (tune.Result, error) {
 }
 
 func (a *agent) undo(ctx context.Context, r tune.UndoRequest) (tune.Result, error) {
+	if a.hidden != nil {
+		return tune.Result{}, a.hidden
+	}
 	return a.tuner.UndoWith(ctx, r)
 }
 
@@ -158,6 +161,9 @@ func Alarm(ctx context.Context) string {
 
 // leave also prevents this agent from keeping its binary when it ends.
 func (a *agent) leave(ctx context.Context, _ none) (tune.LeaveResult, error) {
+	if a.hidden != nil {
+		return tune.LeaveResult{}, a.hidden
+	}
 	return a.tuner.Leave(ctx)
 }
 

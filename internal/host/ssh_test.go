@@ -98,3 +98,17 @@ func TestDefaultStateDir(t *testing.T) {
 		}
 	}
 }
+
+// Who may not read root's journal is not told that nothing was changed.
+func TestRootsJournalIsNotTakenForNone(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		uid    int
+		dir    string
+		hidden bool
+	}{{1000, dir, true}, {0, dir, false}, {-1, dir, false}, {1000, dir + "/none", false}} {
+		if err := rootsJournal(c.uid, c.dir); (err != nil) != c.hidden {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

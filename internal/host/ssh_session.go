@@ -253,26 +253,30 @@ func (x *sshSession) send(ctx context.Context, word string, data []byte) (string
 // sendPieces sends data piece by piece, and a line with 0 after the last.
 func (x *sshSession) sendPieces(data []byte, on func()) error {
 	most, begun := ahead, time.Now()
-	for under, first := 0, true; len(data) > 0 || under > 0; {
-		if len(data) == 0 || under >= most {
+	for sent, passedOn := 0, 0; ; {
+		n := min(len(data), pieceSize)
+		b := append([]byte(strconv.Itoa(n)+"\n"), data[:n]...)
+		if data = data[n:]; n > 0 {
+			sent++
+		}
+		if n > 0 && len(data) == 0 {
+			b = append(b, "0\n"...)
+		}
+		if _, err := x.stdin.Write(b); err != nil {
+			return err
+		}
+		on()
+		for sent-passedOn >= most || len(data) == 0 && sent > passedOn {
 			if _, err := x.until(passed); err != nil {
 				return err
 			}
-			if first && time.Since(begun) > farTime {
+			if passedOn++; passedOn == 1 && time.Since(begun) > farTime {
 				most = farAhead
 			}
-			under, first = under-1, false
 			on()
-			continue
 		}
-		n := min(len(data), pieceSize)
-		if _, err := x.stdin.Write(append([]byte(strconv.Itoa(n)+"\n"), data[:n]...)); err != nil {
-			return err
+		if len(data) == 0 {
+			return nil
 		}
-		data = data[n:]
-		under++
-		on()
 	}
-	_, err := io.WriteString(x.stdin, "0\n")
-	return err
 }

@@ -30,7 +30,7 @@ func (*pieces) Close() error { return nil }
 // A host that has not passed on what came gets no more than its buffer holds well, and the rest once
 // it has; one that is far away gets as much as the path holds.
 func TestNoMoreIsUnderWayThanTheHostPassesOn(t *testing.T) {
-	for most, first := range map[int]time.Duration{ahead: 0, farAhead: 2 * farTime} {
+	for most, first := range map[int]time.Duration{nearAhead: 0, farAhead: 2 * farTime} {
 		synctest.Test(t, func(t *testing.T) { sendsPieces(t, most, first) })
 	}
 }
@@ -51,11 +51,11 @@ func sendsPieces(t *testing.T, most int, first time.Duration) {
 	time.Sleep(first)
 	for i := range all {
 		synctest.Wait()
-		under := most
-		if i == 0 {
-			under = ahead
+		want := firstAhead
+		if i > 0 {
+			want = min(max(want, i+most), all)
 		}
-		if want := min(under+i, all); in.n != want {
+		if in.n != want {
 			t.Errorf("%d pieces were sent when %d had been passed on, want %d", in.n, i, want)
 		}
 		if _, err := io.WriteString(says, passed+"\n"); err != nil {

@@ -224,15 +224,17 @@ func (x *sshSession) become(stateDir string) error {
 	return nil
 }
 
-// Of what is sent, the host has not said to have passed on more than ahead pieces. What is under way
+// Of what is sent, the host has not said to have passed on more than nearAhead pieces. What is under way
 // fills a buffer of its sshd, which makes a copy of all of it for every packet that comes: 4 MB took 0.09
 // CPU-s more than 1 MB there. Where the first piece takes farTime, as after TCP's slow start, the others fill
-// the path and not that buffer: farAhead are as many as ssh lets be under way.
+// the path and not that buffer: farAhead are as many as ssh lets be under way. Until that is known,
+// firstAhead are: a path of 16 ms is not full of them, nor the buffer.
 const (
-	pieceSize = 256 << 10
-	ahead     = 2
-	farAhead  = 8
-	farTime   = 20 * time.Millisecond
+	pieceSize  = 256 << 10
+	firstAhead = 4
+	nearAhead  = 2
+	farAhead   = 8
+	farTime    = 20 * time.Millisecond
 )
 
 // send sends a word with what follows it, and returns what the shell answered.
@@ -252,7 +254,7 @@ func (x *sshSession) send(ctx context.Context, word string, data []byte) (string
 
 // sendPieces sends data piece by piece, and a line with 0 after the last.
 func (x *sshSession) sendPieces(data []byte, on func()) error {
-	most, begun := ahead, time.Now()
+	most, begun := firstAhead, time.Now()
 	for sent, passedOn := 0, 0; ; {
 		n := min(len(data), pieceSize)
 		b := append([]byte(strconv.Itoa(n)+"\n"), data[:n]...)
@@ -270,8 +272,10 @@ func (x *sshSession) sendPieces(data []byte, on func()) error {
 			if _, err := x.until(passed); err != nil {
 				return err
 			}
-			if passedOn++; passedOn == 1 && time.Since(begun) > farTime {
-				most = farAhead
+			if passedOn++; passedOn == 1 {
+				if most = nearAhead; time.Since(begun) > farTime {
+					most = farAhead
+				}
 			}
 			on()
 		}

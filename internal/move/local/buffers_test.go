@@ -1,6 +1,10 @@
 package local
 
-import "testing"
+import (
+	"testing"
+
+	"linerate/internal/move"
+)
 
 func TestTheBufferThatWasUsedLastIsTakenFirst(t *testing.T) {
 	b, err := newBuffers(3)
@@ -18,5 +22,14 @@ func TestTheBufferThatWasUsedLastIsTakenFirst(t *testing.T) {
 		t.Error("another buffer than the last one")
 	} else {
 		b.give(again)
+	}
+}
+
+func TestRoomGrowsWithTheLargestFile(t *testing.T) {
+	var r room
+	for _, c := range []struct{ n, has int64 }{{0, 0}, {1, leastRoom}, {leastRoom + 1, 2 * leastRoom}, {3, 2 * leastRoom}, {move.PackSize, move.PackSize}} {
+		if b := r.of(c.n); int64(len(b)) != c.n || int64(len(r.b)) != c.has {
+			t.Errorf("for %d bytes: %d of %d, want %d", c.n, len(b), len(r.b), c.has)
+		}
 	}
 }

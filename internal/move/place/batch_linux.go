@@ -39,15 +39,16 @@ func (b *batch) settled(busy chan struct{}, err error) {
 	close(busy)
 }
 
-// pend adds a file, or names it at once where it is durable by itself. Whoever adds to a full batch
-// waits for the one before.
+// pend adds a file, or names it at once where it is durable by itself and nothing is gained by waiting: with
+// several, the client of a far server of SMB is asked about them at once. Whoever adds to a full batch waits
+// for the one before.
 func (p *Place) pend(ctx context.Context, f *file) error {
 	var err error
 	if f.d.eachSynced && !f.flushed {
 		err = f.sync(unix.Fsync)
 	}
 	f.closesAtOnce()
-	if err = errors.Join(err, f.close()); err == nil && f.d.nfs {
+	if err = errors.Join(err, f.close()); err == nil && (f.d.nfs || f.d.near) {
 		if err = p.name(f); err == nil {
 			return nil
 		}

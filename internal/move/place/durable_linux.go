@@ -46,6 +46,7 @@ func (p *Place) onDevice(d *dir) {
 		p.devs[d.dev] = s
 	}
 	d.eachSynced, d.remote, d.nfs, d.timeSyncs = s.first.eachSynced, s.first.remote, s.first.nfs, s.first.timeSyncs
+	d.near = d.smb() && d.dev == p.dev && p.near
 	d.needsMore.Store(d.smb()) // SMB makes files with modes of its own
 }
 

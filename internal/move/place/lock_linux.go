@@ -54,10 +54,12 @@ func (p *Place) lock(root string) (*os.File, error) {
 // lockOnce gives no file where another one has the name by now. Beside the lock it looks at the
 // target's file system: on a mount each asks the server.
 func (p *Place) lockOnce(root string) (locked *os.File, err error) {
+	asked := time.Now()
 	fd, err := unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("write to target %s: open journal: %w%s", root, err, p.owned())
 	}
+	p.near = time.Since(asked) < nearAnswer
 	f := os.NewFile(uintptr(fd), journal.Name)
 	defer func() {
 		if locked == nil {
@@ -83,9 +85,12 @@ func (p *Place) lockOnce(root string) (locked *os.File, err error) {
 		err = fmt.Errorf("lock target: %w", err)
 	default:
 		var same bool
+		var listing sync.WaitGroup
+		listing.Go(func() { p.fresh[""] = p.holdsNothing() })
 		if same, err = p.named(&is); same {
 			locked = f
 		}
+		listing.Wait()
 	}
 	if perr := probing.Wait(); perr != nil && err == nil {
 		return nil, fmt.Errorf("look at target: %w", perr)
@@ -100,6 +105,21 @@ func (p *Place) owned() string {
 		return ""
 	}
 	return fmt.Sprintf(": %s is of a copy by user %d, which is under way or did not end", journal.Name, st.Uid)
+}
+
+// nearAnswer is less than a server takes to make the journal's file where the way to it counts. From one
+// that is nearer than that the requests of a file cost more than the wait for them.
+const nearAnswer = 4 * time.Millisecond
+
+// holdsNothing tells whether the target holds nothing but the journal; what cannot be listed may.
+func (p *Place) holdsNothing() bool {
+	other := errors.New("another entry")
+	return list(p.root, func(name string) error {
+		if name == journal.Name {
+			return nil
+		}
+		return other
+	}) == nil
 }
 
 // named tells whether a file has the journal's name. A client of NFS takes what it knows of a

@@ -23,6 +23,7 @@ type Place struct {
 	root   int    // -1: absent, in a plan
 	dev    uint64 // of the root
 	probed bool
+	near   bool   // the server of the root answered within nearAnswer
 	fsType int64  // of the root, as statfs has it; 0: not asked
 	uid    uint32 // of what this process makes
 	gid    uint32
@@ -37,7 +38,7 @@ type Place struct {
 	cache map[string]*dir
 	dirs  spool.Spool
 	done  map[string]bool        // names that further ones may be linked to
-	fresh map[string]bool        // directories that were made and not used yet
+	fresh map[string]bool        // directories that were made, or the root that held nothing, and were not used yet
 	devs  map[uint64]*fileSystem // those that were written to
 	// inWay are directories that hold something where another kind of entry comes: its failure is named,
 	// and they stay as they are.
@@ -58,7 +59,7 @@ type dir struct {
 	dev   uint64
 	folds bool
 	refs  int
-	fresh bool // this run has made it: what it holds is this run's
+	fresh bool // this run has made it, or found it empty: what it holds is this run's
 	// eachSynced: files, and directories, of its file system are made durable one by one.
 	eachSynced bool
 	// remote: it lies on a mount of NFS or SMB; nfs: of NFS.
@@ -66,6 +67,7 @@ type dir struct {
 	// timeSyncs: before it takes a time, its client has the server write the file to its disk, as that of
 	// SMB does since 2019 ("cifs: flush before set-info if we have writeable handles").
 	timeSyncs bool
+	near      bool  // on a mount of SMB, whose server answers at once
 	makers    crowd // on a mount of SMB
 	// hands tells whether it hands attributes down to files that are made in it.
 	hands atomic.Int32

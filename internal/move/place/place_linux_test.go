@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
+	"linerate/internal/move/journal"
 )
 
 func openPlace(t *testing.T) (*Place, *move.Report, string) {
@@ -83,7 +85,7 @@ func TestOnATargetThatFoldsCaseAnotherSpellingIsNotReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.release(d)
-	d.folds = true
+	d.folds, d.fresh = true, false
 	e, b := small("readme", "first")
 	if err := errors.Join(p.Put(ctx, e, b), p.flush(ctx)); err != nil {
 		t.Fatal(err)
@@ -163,5 +165,60 @@ func TestSameTimeAllowsForWhatMountsKeep(t *testing.T) {
 		if sameTime(have, want) != same {
 			t.Errorf("%v: %v", have, !same)
 		}
+	}
+}
+
+// Of a target that held nothing no file is looked for before it is written; a target that holds anything
+// else than the journal is asked, whatever an earlier run has left there.
+func TestWhetherTheTargetHeldNothing(t *testing.T) {
+	for holds, want := range map[string]bool{"": true, "f": false, tempName("f", "test", false): false, journal.Name: true} {
+		dir := t.TempDir()
+		if holds != "" {
+			if err := os.WriteFile(filepath.Join(dir, holds), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := Open(dir, Options{Run: "test"}, move.NewReport(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := p.dir("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.fresh != want {
+			t.Errorf("with %q: fresh is %v, want %v", holds, d.fresh, want)
+		}
+		p.release(d)
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What comes into a target that held nothing while it is copied to is replaced by a file of its name, unless
+// it is a directory that holds anything.
+func TestWhatCameIntoAnEmptyTargetMeanwhile(t *testing.T) {
+	dir, r := t.TempDir(), move.NewReport(nil)
+	p, err := Open(dir, Options{Run: "test"}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "file"), []byte("theirs"), 0o600), os.MkdirAll(filepath.Join(dir, "full", "of"), 0o700))
+	for _, name := range []string{"file", "full"} {
+		e, b := small(name, "content")
+		err = errors.Join(err, p.Put(t.Context(), e, b))
+	}
+	if err := errors.Join(err, p.Finish(t.Context()), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(got) != "content" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "full", "of")); err != nil {
+		t.Error(err)
+	}
+	if counts, _, _ := r.Losses(); counts[move.Failed] != 1 {
+		t.Error(counts)
 	}
 }

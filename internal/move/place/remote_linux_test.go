@@ -372,14 +372,22 @@ func TestAClientOfSMBIsAskedAboutSomeFilesAtOnce(t *testing.T) {
 	}
 }
 
-// More files than are made, asked about and named at once get their names in a directory of SMB.
+// More files than are made, asked about and named at once get their names in a directory of SMB: each at
+// once where the server is near, else together.
 func TestManyFilesOfADirectoryOfSMBGetTheirNames(t *testing.T) {
+	for _, near := range []bool{true, false} {
+		manyOfSMB(t, near)
+	}
+}
+
+func manyOfSMB(t *testing.T, near bool) {
+	t.Helper()
 	dir, r := t.TempDir(), move.NewReport(nil)
 	p, err := Open(dir, Options{Run: "test"}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.fsType = unix.SMB2_SUPER_MAGIC
+	p.fsType, p.near = unix.SMB2_SUPER_MAGIC, near
 	const many = 5*namedNext + 1
 	var g errgroup.Group
 	for i := range many {
@@ -388,7 +396,11 @@ func TestManyFilesOfADirectoryOfSMBGetTheirNames(t *testing.T) {
 			return p.Put(t.Context(), e, b)
 		})
 	}
-	if err := errors.Join(g.Wait(), p.Finish(t.Context()), p.Close()); err != nil {
+	err = g.Wait()
+	if waiting := len(p.batch.files); (waiting == 0) != near {
+		t.Errorf("near %v: %d files wait for their names", near, waiting)
+	}
+	if err := errors.Join(err, p.Finish(t.Context()), p.Close()); err != nil {
 		t.Fatal(err)
 	}
 	list, err := os.ReadDir(dir)

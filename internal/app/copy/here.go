@@ -90,8 +90,8 @@ func (r *reader) atTarget(x model.Sample) model.Sample {
 }
 
 // restAfter is the pause after a sample that took so long: where a host takes long to tell its counters,
-// that is not to hold the copy up.
+// that is not to hold the copy up. The shortest copy that is judged has two samples.
 func restAfter(interval, took time.Duration) time.Duration {
 	const share = 50 // a fiftieth of the time at most
-	return max(interval, min(share*took, shortest/2))
+	return max(interval, min(share*took, shortest*3/4))
 }

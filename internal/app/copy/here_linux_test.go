@@ -74,7 +74,7 @@ func TestACopyWithinAHostReadsItsCountersOnce(t *testing.T) {
 
 func TestWhereCountersAreSlowTheyAreReadLessOften(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{
-		0: sampledEvery, time.Millisecond: sampledEvery, 10 * time.Millisecond: 500 * time.Millisecond, time.Minute: shortest / 2,
+		0: sampledEvery, time.Millisecond: sampledEvery, 10 * time.Millisecond: 500 * time.Millisecond, time.Minute: shortest * 3 / 4,
 	} {
 		if got := restAfter(sampledEvery, took); got != want {
 			t.Errorf("after %v a rest of %v, want %v", took, got, want)

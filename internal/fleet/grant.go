@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -70,14 +71,14 @@ func openGrant(text json.RawMessage, root []byte, site string) (Grant, error) {
 
 // CheckHost refuses what cannot be the name or the labels of a host.
 func CheckHost(name string, labels map[string]string) error {
-	if !hostName.MatchString(name) {
+	if !hostName().MatchString(name) {
 		return fmt.Errorf("host %q: want up to 63 letters, digits, dots, hyphens and underscores", name)
 	}
 	if len(labels) > 16 {
 		return fmt.Errorf("host %s: %d labels, and at most 16 are kept", name, len(labels))
 	}
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		if !labelKey.MatchString(k) || !labelValue.MatchString(labels[k]) {
+		if !labelKey().MatchString(k) || !labelValue().MatchString(labels[k]) {
 			return fmt.Errorf("label %q of host %s: want key=value, such as role=dtn", k+"="+labels[k], name)
 		}
 	}
@@ -90,7 +91,7 @@ type Selector struct {
 	label map[string]string
 }
 
-var listed = regexp.MustCompile(`\s*,\s*`)
+var listed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*,\s*`) })
 
 // ParseSelector reads "all", names ("nas1,nas2") and labels ("role=dtn,rack=4"). A host is
 // chosen if it has all the labels, and one of the names if there are any.
@@ -99,16 +100,16 @@ func ParseSelector(text string) (Selector, error) {
 	if text == "all" {
 		return s, nil
 	}
-	for _, part := range listed.Split(strings.TrimSpace(text), -1) {
+	for _, part := range listed().Split(strings.TrimSpace(text), -1) {
 		k, v, isLabel := strings.Cut(part, "=")
 		switch {
-		case isLabel && (!labelKey.MatchString(k) || !labelValue.MatchString(v)):
+		case isLabel && (!labelKey().MatchString(k) || !labelValue().MatchString(v)):
 			return s, fmt.Errorf("select %q: %q is no label, such as role=dtn", text, part)
 		case isLabel && s.label[k] != "" && s.label[k] != v:
 			return s, fmt.Errorf("select %q: no host has two values of %s", text, k)
 		case isLabel:
 			s.label[k] = v
-		case !hostName.MatchString(part):
+		case !hostName().MatchString(part):
 			return s, fmt.Errorf("select %q: want all, names (nas1,nas2) or labels (role=dtn)", text)
 		default:
 			s.names = append(s.names, part)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Subjects, under "lr.1." and the site:
@@ -17,15 +18,15 @@ import (
 const prefix = "lr.1."
 
 var (
-	sitePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
-	hostName    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
-	labelKey    = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
-	labelValue  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+	sitePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`) })
+	hostName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`) })
+	labelKey    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`) })
+	labelValue  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`) })
 )
 
 // CheckSite refuses what cannot be the name of a site.
 func CheckSite(site string) error {
-	if !sitePattern.MatchString(site) {
+	if !sitePattern().MatchString(site) {
 		return fmt.Errorf("site %q: want up to 32 small letters, digits and hyphens", site)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"linerate/internal/kernel"
@@ -20,7 +21,7 @@ import (
 const leftAge = time.Hour
 
 // copyName is the name that probeScript gives to the directory of a copy.
-var copyName = regexp.MustCompile(`^linerate\.[A-Za-z0-9]{10}$`)
+var copyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^linerate\.[A-Za-z0-9]{10}$`) })
 
 // copyFile is the only file in such a directory.
 const copyFile = "linerate"
@@ -89,7 +90,7 @@ func removeLeftIn(dir string, before time.Time) (removed []string, err error) {
 	names, err := all.Readdirnames(-1)
 	err = errors.Join(err, all.Close())
 	for _, name := range names {
-		if !copyName.MatchString(name) {
+		if !copyName().MatchString(name) {
 			continue
 		}
 		gone, rerr := removeCopy(root, name, before)

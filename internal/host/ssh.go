@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -35,7 +36,7 @@ const (
 	sshStep    = 2 * time.Minute // for one step, the copy of the binary included
 )
 
-var dirPattern = regexp.MustCompile(`^/[A-Za-z0-9._/-]*/linerate\.[A-Za-z0-9]{6,}$`)
+var dirPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/[A-Za-z0-9._/-]*/linerate\.[A-Za-z0-9]{6,}$`) })
 
 // Reach copies the binary to a private directory of the host, checks its
 // hash and returns the Endpoint that runs it. Once the agent was dialled, the directory is

@@ -53,7 +53,7 @@ func parseProbe(out string) (place, error) {
 	}[f[1]]; !ok {
 		return place{}, fmt.Errorf("read what the host is: no linerate for machine %q", printable(f[1]))
 	}
-	if !dirPattern.MatchString(p.dir) || strings.Contains(p.dir, "/../") {
+	if !dirPattern().MatchString(p.dir) || strings.Contains(p.dir, "/../") {
 		return place{}, fmt.Errorf("read where to copy to: unexpected directory %q", printable(p.dir))
 	}
 	return p, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -63,7 +64,9 @@ const (
 	LossesName = "losses.jsonl.zst"
 )
 
-var hostFile = regexp.MustCompile(`^(facts/([a-z0-9][a-z0-9._-]{0,95})\.json|samples/([a-z0-9][a-z0-9._-]{0,95})\.jsonl\.zst)$`)
+var hostFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(facts/([a-z0-9][a-z0-9._-]{0,95})\.json|samples/([a-z0-9][a-z0-9._-]{0,95})\.jsonl\.zst)$`)
+})
 
 // decodeManifest reads manifest.json of any version this build knows.
 func decodeManifest(b []byte) (*Manifest, error) {
@@ -107,7 +110,7 @@ func (m *Manifest) check() error {
 	seen := map[string]bool{}
 	var total int64
 	for _, f := range m.Files {
-		if f.Name != resultsName && f.Name != reportName && (f.Name != LossesName || m.V < 2) && !hostFile.MatchString(f.Name) {
+		if f.Name != resultsName && f.Name != reportName && (f.Name != LossesName || m.V < 2) && !hostFile().MatchString(f.Name) {
 			return fmt.Errorf("lists %q, which is no file of a bundle", f.Name)
 		}
 		if seen[f.Name] {

@@ -265,7 +265,7 @@ func TestHostNames(t *testing.T) {
 		}
 		seen[strings.ToLower(n)] = h
 		for _, f := range []string{"facts/" + n + ".json", "samples/" + n + samplesExt} {
-			if !hostFile.MatchString(f) || !filepath.IsLocal(f) {
+			if !hostFile().MatchString(f) || !filepath.IsLocal(f) {
 				t.Errorf("%q becomes %q, which Open would refuse", h, f)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"linerate/internal/failure"
@@ -241,14 +242,14 @@ func (d *drafted) keep(ctx context.Context, doc *Proposal) error {
 }
 
 // plainName matches the device names that are safe in any script.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._/-]{0,90}$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._/-]{0,90}$`) })
 
 // stepName is a setting with its device, as a script may contain it.
 func stepName(c model.Change) string {
 	switch {
 	case c.Target == "":
 		return c.Setting
-	case strings.HasPrefix(c.Target, "guid:") && plainName.MatchString(c.Device):
+	case strings.HasPrefix(c.Target, "guid:") && plainName().MatchString(c.Device):
 		return c.Setting + "@" + c.Device // an adapter's name says more than its GUID
 	}
 	return c.Setting + "@" + c.Target

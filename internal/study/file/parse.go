@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"linerate/internal/conf"
@@ -146,11 +147,11 @@ func (r *reader) distinct(t conf.Table, key string, names []string) {
 	}
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,62}$`)
+var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,62}$`) })
 
 // nameOf checks a name: it becomes part of labels, file names and sentences.
 func (r *reader) nameOf(t conf.Table, what, name string) {
-	if !namePattern.MatchString(name) {
+	if !namePattern().MatchString(name) {
 		t.Problem("name", "%q is no name of a %s: want 1 to 63 letters, digits, dots, dashes, pluses and underscores, a letter or digit first", name, what)
 	}
 }
@@ -168,7 +169,7 @@ func (r *reader) hosts(t conf.Table) map[string]string {
 	out := make(map[string]string, len(m.Keys))
 	for _, name := range m.Keys {
 		where := m.Text(name)
-		if !namePattern.MatchString(name) {
+		if !namePattern().MatchString(name) {
 			m.Problem(name, "want 1 to 63 letters, digits, dots, dashes and underscores as a host's name in this file")
 		}
 		if where == "" || strings.HasPrefix(where, "-") || strings.ContainsFunc(where, control) {

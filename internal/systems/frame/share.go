@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // private are the commands whose answers name other machines and people's directories; nothing in
@@ -14,10 +15,14 @@ import (
 var private = []string{"mounts", "nfs", "nfsmounts", "smb", "exports", "nsmb"}
 
 var (
-	ofCluster = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]*)-[0-9]+$`)
-	macs      = regexp.MustCompile(`\b[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}\b`)
-	addresses = regexp.MustCompile(`[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*|\b[0-9]{1,3}(\.[0-9]{1,3}){3}\b`)
-	numbers   = regexp.MustCompile(`\b(0x)?[0-9a-fA-F]{32,}\b|\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\bc[0-9]+t[0-9A-Fa-f]{16,}d[0-9]+([sp][0-9]+)?\b`)
+	ofCluster = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]*)-[0-9]+$`) })
+	macs      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}\b`) })
+	addresses = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*|\b[0-9]{1,3}(\.[0-9]{1,3}){3}\b`)
+	})
+	numbers = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(0x)?[0-9a-fA-F]{32,}\b|\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\bc[0-9]+t[0-9A-Fa-f]{16,}d[0-9]+([sp][0-9]+)?\b`)
+	})
 )
 
 // Share is an answer as it may be shown to others: without what a login printed before it, host
@@ -48,9 +53,9 @@ func Share(answer []byte) ([]byte, error) {
 		if short != host && len(short) > 2 {
 			text = regexp.MustCompile(`\b`+regexp.QuoteMeta(short)+`\b`).ReplaceAllString(text, "host")
 		}
-		text = macs.ReplaceAllStringFunc(text, func(s string) string { return h.as("02:00:00:00:00:%02x", s) })
-		text = addresses.ReplaceAllStringFunc(text, h.address)
-		text = numbers.ReplaceAllStringFunc(text, func(s string) string { return h.as("%032d", s) })
+		text = macs().ReplaceAllStringFunc(text, func(s string) string { return h.as("02:00:00:00:00:%02x", s) })
+		text = addresses().ReplaceAllStringFunc(text, h.address)
+		text = numbers().ReplaceAllStringFunc(text, func(s string) string { return h.as("%032d", s) })
 		fmt.Fprintf(&out, "begin %s %d %d\n%s\n", name, frames[name].Code, len(text), text)
 		n++
 	}
@@ -60,7 +65,7 @@ func Share(answer []byte) ([]byte, error) {
 
 // otherNodes hides the names of a cluster's other nodes, which differ from this one's by their number.
 func otherNodes(text, host string) string {
-	node := ofCluster.FindStringSubmatch(host)
+	node := ofCluster().FindStringSubmatch(host)
 	if node == nil {
 		return text
 	}

@@ -6,13 +6,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var (
-	computer = regexp.MustCompile(`"CSName":"([^"]+)"`)
-	guids    = regexp.MustCompile(`\{[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}`)
-	quoted   = regexp.MustCompile(`"(\\.|[^"\\])*":?`)
-	burnt    = regexp.MustCompile(`("PermanentAddress":")([0-9A-Fa-f:-]+)(")`)
+	computer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"CSName":"([^"]+)"`) })
+	guids    = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\{[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}`)
+	})
+	quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(\\.|[^"\\])*":?`) })
+	burnt  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`("PermanentAddress":")([0-9A-Fa-f:-]+)(")`) })
 )
 
 // ShareWindows is Share for an answer of Windows, whose frames are JSON: the name of the computer,
@@ -27,7 +30,7 @@ func ShareWindows(answer []byte) ([]byte, error) {
 	}
 	h := hiding{map[string]string{}}
 	host := ""
-	if m := computer.FindStringSubmatch(frames["os"].Text); m != nil {
+	if m := computer().FindStringSubmatch(frames["os"].Text); m != nil {
 		host = m[1]
 	}
 	var out strings.Builder
@@ -46,17 +49,17 @@ func ShareWindows(answer []byte) ([]byte, error) {
 		if host != "" {
 			text = unnamed(text, host)
 		}
-		text = burnt.ReplaceAllStringFunc(text, func(s string) string {
-			m := burnt.FindStringSubmatch(s)
+		text = burnt().ReplaceAllStringFunc(text, func(s string) string {
+			m := burnt().FindStringSubmatch(s)
 			return m[1] + h.as("0200%08d", m[2]) + m[3]
 		})
 		if name != "power" {
-			text = guids.ReplaceAllStringFunc(text, func(s string) string {
+			text = guids().ReplaceAllStringFunc(text, func(s string) string {
 				return h.as("{00000000-0000-0000-0000-%012d}", strings.ToLower(s))
 			})
 		}
 		if name == "addresses" { // versions look alike
-			text = addresses.ReplaceAllStringFunc(text, h.address)
+			text = addresses().ReplaceAllStringFunc(text, h.address)
 		}
 		fmt.Fprintf(&out, "begin %s %d %d\n%s\n", name, f.Code, len(text), text)
 	}
@@ -67,7 +70,7 @@ func ShareWindows(answer []byte) ([]byte, error) {
 // unnamed replaces a computer's name in the values of JSON, and leaves their names as they are.
 func unnamed(text, host string) string {
 	name := regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(host) + `\b`)
-	return quoted.ReplaceAllStringFunc(text, func(s string) string {
+	return quoted().ReplaceAllStringFunc(text, func(s string) string {
 		if strings.HasSuffix(s, ":") {
 			return s
 		}

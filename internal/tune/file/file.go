@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"linerate/internal/kernel"
 	"linerate/internal/tune/setter"
@@ -66,7 +67,9 @@ func pathOf(at setter.Place) (string, bool, error) {
 
 func unprintable(c rune) bool { return c < ' ' || c == 0x7f }
 
-var valuePattern = regexp.MustCompile(`^(absent|dir mode:0[0-7]{3} uid:[0-9]{1,10} gid:[0-9]{1,10}|file sha256:[0-9a-f]{64} mode:[0-7]{4} uid:[0-9]{1,10} gid:[0-9]{1,10})$`)
+var valuePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(absent|dir mode:0[0-7]{3} uid:[0-9]{1,10} gid:[0-9]{1,10}|file sha256:[0-9a-f]{64} mode:[0-7]{4} uid:[0-9]{1,10} gid:[0-9]{1,10})$`)
+})
 
 func (Setter) Canonical(at setter.Place, value string) (string, error) {
 	_, dir, err := pathOf(at)
@@ -74,7 +77,7 @@ func (Setter) Canonical(at setter.Place, value string) (string, error) {
 		return "", err
 	}
 	v := strings.Join(strings.Fields(value), " ")
-	if len(value) > 200 || !valuePattern.MatchString(v) || v != Absent && dir != strings.HasPrefix(v, "dir ") {
+	if len(value) > 200 || !valuePattern().MatchString(v) || v != Absent && dir != strings.HasPrefix(v, "dir ") {
 		return "", fmt.Errorf("value %.100q of %s: %w", value, at, setter.ErrValue)
 	}
 	return v, nil

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Version is the version of the profile format that this build reads and writes.
@@ -61,11 +62,11 @@ type Rejected struct {
 }
 
 // namePattern matches the names of profiles: a file name on any system.
-var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`) })
 
 // CheckName refuses a malformed name.
 func CheckName(name string) error {
-	if !namePattern.MatchString(name) || strings.Contains(name, "..") {
+	if !namePattern().MatchString(name) || strings.Contains(name, "..") {
 		return fmt.Errorf("profile name %q: want small letters, digits, dots, dashes and underscores, at most 63, a letter or digit first", name)
 	}
 	return nil

@@ -80,7 +80,7 @@ echo "` + ended + `$?"
 // OnPlans is what the host's shell executes to run the kept scripts of its plans, newest first;
 // plan is one of them, or empty for all.
 func (k System) OnPlans(state, plan string, args ...string) (string, error) {
-	if plan != "" && !planPattern.MatchString(plan) {
+	if plan != "" && !planPattern().MatchString(plan) {
 		return "", fmt.Errorf("find the plan %q: %w", plan, ErrValue)
 	}
 	if k.PowerShell {
@@ -131,7 +131,7 @@ func Undone(plan string, said []string) bool {
 func Plans(said []string) []string {
 	var out []string
 	for _, s := range said {
-		if id, ok := strings.CutPrefix(s, "plan "); ok && planPattern.MatchString(id) {
+		if id, ok := strings.CutPrefix(s, "plan "); ok && planPattern().MatchString(id) {
 			out = append(out, id)
 		}
 	}

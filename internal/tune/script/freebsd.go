@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"linerate/internal/tune/setter"
 )
@@ -42,10 +43,12 @@ const (
 
 var (
 	// freebsdNames are the sysctls of the whole host that are changed.
-	freebsdNames = regexp.MustCompile(`^(kern\.ipc\.maxsockbuf|net\.inet\.tcp\.(recvbuf_max|sendbuf_max|delayed_ack|cc\.algorithm))$`)
-	interfaces   = regexp.MustCompile(`^if:([a-z][a-z0-9_]{0,14}[0-9])$`)
-	offloads     = regexp.MustCompile(`^lro=(on|off),tso4=(on|off),tso6=(on|off)$`)
-	algorithm    = regexp.MustCompile(`^[a-z][a-z0-9_]{0,15}$`)
+	freebsdNames = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(kern\.ipc\.maxsockbuf|net\.inet\.tcp\.(recvbuf_max|sendbuf_max|delayed_ack|cc\.algorithm))$`)
+	})
+	interfaces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^if:([a-z][a-z0-9_]{0,14}[0-9])$`) })
+	offloads   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^lro=(on|off),tso4=(on|off),tso6=(on|off)$`) })
+	algorithm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{0,15}$`) })
 )
 
 // Mechanism implements Kind.
@@ -65,7 +68,7 @@ func (FreeBSD) Mechanism(setting, target string) (Mechanism, error) {
 		return sysctl("vfs.nfsd.maxthreads"), nil
 	case name == nmbclusters: // a running kernel lets it grow only, so that nothing could undo it
 		return loader(name), nil
-	case freebsdNames.MatchString(name):
+	case freebsdNames().MatchString(name):
 		return sysctl(name), nil
 	}
 	return Mechanism{}, fmt.Errorf("linerate does not set %s on FreeBSD", setting)
@@ -98,7 +101,7 @@ func line(file, mark, before, after, text string) Mechanism {
 }
 
 func freebsdInterface(setting, target string) (Mechanism, error) {
-	m := interfaces.FindStringSubmatch(target)
+	m := interfaces().FindStringSubmatch(target)
 	if m == nil {
 		return Mechanism{}, fmt.Errorf("%s is a setting of an interface; %q names none", setting, target)
 	}
@@ -154,12 +157,12 @@ func (FreeBSD) Canonical(setting, target, value string) (string, error) {
 	case strings.HasPrefix(setting, "any.zfs."):
 		return setter.ZFS{}.Canonical(setter.Place{Setting: setting, Target: target}, value)
 	case setting == freebsdOffload:
-		if !offloads.MatchString(value) {
+		if !offloads().MatchString(value) {
 			return "", fmt.Errorf("%s: %q: want lro=on,tso4=on,tso6=on, each on or off: %w", setting, value, setter.ErrValue)
 		}
 		return value, nil
 	case setting == freebsdSysctl+"net.inet.tcp.cc.algorithm":
-		if !algorithm.MatchString(value) {
+		if !algorithm().MatchString(value) {
 			return "", fmt.Errorf("%s: %q: want the name of an algorithm: %w", setting, value, setter.ErrValue)
 		}
 		return value, nil

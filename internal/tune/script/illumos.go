@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"linerate/internal/tune/setter"
 )
@@ -28,13 +29,19 @@ func (Illumos) System() System {
 
 // properties of ipadm and sharectl that are changed: each has a number as its value. What they
 // may be is the host's to say: it prints the range, and refuses another value.
-var properties = regexp.MustCompile(`^illumos\.(ipadm\.tcp\.(max_buf|send_buf|recv_buf|_cwnd_max|_deferred_acks_max|_naglim_def)|sharectl\.nfs\.(servers|lockd_servers))$`)
+var properties = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^illumos\.(ipadm\.tcp\.(max_buf|send_buf|recv_buf|_cwnd_max|_deferred_acks_max|_naglim_def)|sharectl\.nfs\.(servers|lockd_servers))$`)
+})
 
 var (
-	illumosSystem = regexp.MustCompile(`^illumos\.system\.(nfs\.(nfs3_max_threads|nfs3_nra|nfs3_bsize|nfs3_max_transfer_size)|sd\.sd_io_time|sata\.sata_auto_online|zfs\.(zfs_arc_max|l2arc_noprefetch))$`)
-	illumosDriver = regexp.MustCompile(`^illumos\.driver\.ixgbe\.(intr_throttling|flow_control)$`)
-	illumosUnit   = regexp.MustCompile(`^[0-9A-F]{32}$`)
-	illumosNumber = regexp.MustCompile(`^(unset|0|[1-9][0-9]{0,18}|0x[0-9a-fA-F]{1,16})$`)
+	illumosSystem = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^illumos\.system\.(nfs\.(nfs3_max_threads|nfs3_nra|nfs3_bsize|nfs3_max_transfer_size)|sd\.sd_io_time|sata\.sata_auto_online|zfs\.(zfs_arc_max|l2arc_noprefetch))$`)
+	})
+	illumosDriver = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^illumos\.driver\.ixgbe\.(intr_throttling|flow_control)$`)
+	})
+	illumosUnit   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-F]{32}$`) })
+	illumosNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(unset|0|[1-9][0-9]{0,18}|0x[0-9a-fA-F]{1,16})$`) })
 )
 
 // zfsLog is a device of a pool, which no script of linerate adds.
@@ -59,14 +66,14 @@ func (Illumos) Mechanism(setting, target string) (Mechanism, error) {
 		return Mechanism{Read: sh.Read, Write: sh.Write}, err
 	case setting == illumosMTU || setting == illumosCache:
 		return illumosDevice(setting, target)
-	case !properties.MatchString(setting) && !illumosSystem.MatchString(setting) && !illumosDriver.MatchString(setting):
+	case !properties().MatchString(setting) && !illumosSystem().MatchString(setting) && !illumosDriver().MatchString(setting):
 		return Mechanism{}, fmt.Errorf("linerate does not set %s on illumos", setting)
 	case target != "":
 		return Mechanism{}, fmt.Errorf("%s is a setting of the whole host, not of %s", setting, target)
-	case illumosSystem.MatchString(setting):
+	case illumosSystem().MatchString(setting):
 		at := strings.Replace(strings.TrimPrefix(setting, "illumos.system."), ".", ":", 1)
 		return line("/etc/system", "*", "set"+at+"=", "", "set "+at+"="), nil
-	case illumosDriver.MatchString(setting):
+	case illumosDriver().MatchString(setting):
 		return ixgbe(name), nil
 	case strings.HasPrefix(setting, "illumos.sharectl."):
 		return Mechanism{
@@ -85,7 +92,7 @@ func ixgbe(name string) Mechanism { return line(ixgbeFile, "#", name+"=", ";", n
 
 func illumosDevice(setting, target string) (Mechanism, error) {
 	if setting == illumosCache {
-		if !illumosUnit.MatchString(target) {
+		if !illumosUnit().MatchString(target) {
 			return Mechanism{}, fmt.Errorf("%s is a setting of a logical unit, as %[1]s@600144F0…, which stmfadm list-lu names; not of %q", setting, target)
 		}
 		return Mechanism{ // wcd is whether the cache is disabled
@@ -93,7 +100,7 @@ func illumosDevice(setting, target string) (Mechanism, error) {
 			Write: `stmfadm modify-lu -p wcd="$value" ` + target,
 		}, nil
 	}
-	m := interfaces.FindStringSubmatch(target)
+	m := interfaces().FindStringSubmatch(target)
 	if m == nil {
 		return Mechanism{}, fmt.Errorf("%s is a setting of a link; %q names none", setting, target)
 	}
@@ -133,8 +140,8 @@ func (Illumos) Canonical(setting, target, value string) (string, error) {
 		return setter.ZFS{}.Canonical(setter.Place{Setting: setting, Target: target}, value)
 	case setting == illumosCache:
 		ok, want = value == "true" || value == "false", "true (the cache is disabled) or false"
-	case illumosSystem.MatchString(setting) || illumosDriver.MatchString(setting): // as the file has it: 0x10 is no other spelling of 16 there
-		ok, want = illumosNumber.MatchString(value), "a number, as 16 or 0x10"
+	case illumosSystem().MatchString(setting) || illumosDriver().MatchString(setting): // as the file has it: 0x10 is no other spelling of 16 there
+		ok, want = illumosNumber().MatchString(value), "a number, as 16 or 0x10"
 	default:
 		return number(setting, value)
 	}

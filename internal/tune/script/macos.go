@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"linerate/internal/tune/setter"
 )
@@ -35,14 +36,16 @@ func (MacOS) System() System {
 
 const macosSysctl = "macos.sysctl."
 
-var macosNames = regexp.MustCompile(`^(kern\.ipc\.maxsockbuf|net\.inet\.tcp\.(sendspace|recvspace|autorcvbufmax|autosndbufmax|doautorcvbuf|delayed_ack|win_scale_factor))$`)
+var macosNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(kern\.ipc\.maxsockbuf|net\.inet\.tcp\.(sendspace|recvspace|autorcvbufmax|autosndbufmax|doautorcvbuf|delayed_ack|win_scale_factor))$`)
+})
 
 // Mechanism implements Kind. Whether a sysctl can be written shows only when it is.
 func (MacOS) Mechanism(setting, target string) (Mechanism, error) {
 	name := strings.TrimPrefix(setting, macosSysctl)
 	switch {
 	case setting == "macos.link.mtu":
-		m := interfaces.FindStringSubmatch(target)
+		m := interfaces().FindStringSubmatch(target)
 		if m == nil {
 			return Mechanism{}, fmt.Errorf("%s is a setting of an interface; %q names none", setting, target)
 		}
@@ -56,7 +59,7 @@ func (MacOS) Mechanism(setting, target string) (Mechanism, error) {
 		return Mechanism{}, fmt.Errorf("linerate does not set %s: %s", setting, macosByHand(setting))
 	case strings.HasPrefix(setting, macosSysctl) && target != "":
 		return Mechanism{}, fmt.Errorf("%s is a setting of the whole host, not of %s", setting, target)
-	case strings.HasPrefix(setting, macosSysctl) && macosNames.MatchString(name):
+	case strings.HasPrefix(setting, macosSysctl) && macosNames().MatchString(name):
 		return Mechanism{Read: "sysctl -n " + name, Write: "sysctl " + name + `="$value"`, Runtime: true}, nil
 	}
 	return Mechanism{}, fmt.Errorf("linerate does not set %s on macOS", setting)

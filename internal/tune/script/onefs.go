@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"linerate/internal/tune/setter"
 )
@@ -28,9 +29,11 @@ func (OneFS) ByHand() string {
 const onefsSysctl = "onefs.sysctl.efs.bam.fnprefetch."
 
 var (
-	onefsNames   = regexp.MustCompile(`^(enable_streaming|enable_concurrent|lookahead_streaming|prefetch_ll_all)$`)
-	onefsPath    = regexp.MustCompile(`^/ifs(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
-	onefsNetwork = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*){1,2}$`)
+	onefsNames = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(enable_streaming|enable_concurrent|lookahead_streaming|prefetch_ll_all)$`)
+	})
+	onefsPath    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/ifs(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`) })
+	onefsNetwork = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*){1,2}$`) })
 	onefsWords   = map[string]*regexp.Regexp{
 		"onefs.file.access_pattern": regexp.MustCompile(`^(concurrency|streaming|random)$`),
 		"onefs.file.protection":     regexp.MustCompile(`^(default|\+[1-4](d[1-4])?n?(:[1-3][dn]?)*|[2-8]x)$`),
@@ -43,12 +46,12 @@ var (
 func (OneFS) Mechanism(setting, target string) (Mechanism, error) {
 	at := Quote(target)
 	switch name := strings.TrimPrefix(setting, onefsSysctl); {
-	case onefsNames.MatchString(name) && target == "":
+	case onefsNames().MatchString(name) && target == "":
 		name = "efs.bam.fnprefetch." + name
 		return Mechanism{Read: "sysctl -n " + name, Write: "sysctl " + name + `="$value"`, Runtime: true}, nil
-	case strings.HasPrefix(setting, "onefs.file.") && !onefsPath.MatchString(target):
+	case strings.HasPrefix(setting, "onefs.file.") && !onefsPath().MatchString(target):
 		return Mechanism{}, fmt.Errorf("%s is a setting of a directory, as %[1]s@/ifs/data; not of %q", setting, target)
-	case strings.HasPrefix(setting, "onefs.network.") && !onefsNetwork.MatchString(target):
+	case strings.HasPrefix(setting, "onefs.network.") && !onefsNetwork().MatchString(target):
 		return Mechanism{}, fmt.Errorf("%s is a setting of a subnet or pool, as %[1]s@groupnet0.subnet0; not of %q", setting, target)
 	case setting == "onefs.file.access_pattern":
 		return Mechanism{Read: "isi get -d " + at + " | awk 'NR == 2 { print $3 }'", Write: `isi set -l "$value" ` + at}, nil

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 //go:embed body.sh
@@ -109,7 +110,7 @@ const (
 	nameSigns  = valueSigns + "@ " // adapters of Windows are called "Ethernet 2"
 )
 
-var planPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+var planPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`) })
 
 // consistsOf: 1 to most bytes, each of them one of the signs.
 func consistsOf(s, signs string, most int) bool {
@@ -146,7 +147,7 @@ esac
 )
 
 func (s Script) write(undo bool) (string, error) {
-	if !planPattern.MatchString(s.Plan) {
+	if !planPattern().MatchString(s.Plan) {
 		return "", fmt.Errorf("write the script: plan %q: %w", s.Plan, ErrValue)
 	}
 	if len(s.Steps) == 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"linerate/internal/systems/windows"
 	"linerate/internal/tune/setter"
@@ -22,8 +23,8 @@ func (Windows) Name() string { return "windows" }
 func (Windows) System() System { return System{PowerShell: true} }
 
 var (
-	guidTarget     = regexp.MustCompile(`^guid:([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
-	templateTarget = regexp.MustCompile(`^[A-Za-z]{1,32}$`)
+	guidTarget     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^guid:([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`) })
+	templateTarget = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]{1,32}$`) })
 )
 
 // absent is a registry value that is not there: the system has its default, which is not 0.
@@ -32,7 +33,7 @@ const absent = "absent"
 // Mechanism implements Kind.
 func (Windows) Mechanism(setting, target string) (Mechanism, error) {
 	guid := ""
-	if m := guidTarget.FindStringSubmatch(target); m != nil {
+	if m := guidTarget().FindStringSubmatch(target); m != nil {
 		guid = "{" + strings.ToUpper(m[1]) + "}"
 	}
 	keyword := windows.Keywords()[setting]
@@ -54,9 +55,9 @@ func (Windows) Mechanism(setting, target string) (Mechanism, error) {
 		return binding(target)
 	case byHand(setting) != nil:
 		return Mechanism{}, byHand(setting)
-	case setting == "windows.tcp.autotuning" && templateTarget.MatchString(target):
+	case setting == "windows.tcp.autotuning" && templateTarget().MatchString(target):
 		return template(target, "AutoTuningLevelLocal", "$value"), nil
-	case setting == "windows.tcp.delayed_ack" && templateTarget.MatchString(target):
+	case setting == "windows.tcp.delayed_ack" && templateTarget().MatchString(target):
 		return template(target, "DelayedAckFrequency", "([int]$value)"), nil
 	case strings.HasPrefix(setting, "windows.tcp.") && (setting == "windows.tcp.autotuning" || setting == "windows.tcp.delayed_ack"):
 		return Mechanism{}, fmt.Errorf("%s: name the template of TCP, --set %[1]s@InternetCustom=VALUE (Get-NetTCPSetting lists them), or for windows.tcp.delayed_ack an adapter", setting)
@@ -89,10 +90,12 @@ const bindings = "windows.binding.protocols"
 
 // bindingTarget is an adapter and one of the protocols that stand by themselves. Without ms_tcpip an adapter has no
 // IPv4, so that nobody would reach it to undo that; with those of teams and switches Windows changes others.
-var bindingTarget = regexp.MustCompile(`^guid:([0-9a-f-]{36})/(ms_msclient|ms_server|ms_tcpip6|ms_lltdio|ms_rspndr|ms_lldp|ms_pacer)$`)
+var bindingTarget = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^guid:([0-9a-f-]{36})/(ms_msclient|ms_server|ms_tcpip6|ms_lltdio|ms_rspndr|ms_lldp|ms_pacer)$`)
+})
 
 func binding(target string) (Mechanism, error) {
-	m := bindingTarget.FindStringSubmatch(target)
+	m := bindingTarget().FindStringSubmatch(target)
 	if m == nil {
 		return Mechanism{}, fmt.Errorf("%s: name an adapter and one of its protocols, as %[1]s@SAN1/ms_lltdio=off; linerate switches ms_msclient, ms_server, ms_tcpip6, ms_lltdio, ms_rspndr, ms_lldp and ms_pacer", bindings)
 	}
@@ -166,7 +169,7 @@ func (Windows) Canonical(setting, target, value string) (string, error) {
 			return "", fmt.Errorf("%s: %q: want true or false: %w", setting, value, setter.ErrValue)
 		}
 		return low, nil
-	case low == absent && guidTarget.MatchString(target) && windows.Keywords()[setting] == "":
+	case low == absent && guidTarget().MatchString(target) && windows.Keywords()[setting] == "":
 		return absent, nil
 	case slices.Contains([]string{"windows.adapter.rss", "windows.adapter.rsc", "windows.adapter.lso", "windows.adapter.interrupt_moderation"}, setting):
 		if flag := map[string]string{"on": "1", "enabled": "1", "off": "0", "disabled": "0"}[low]; flag != "" {

@@ -177,7 +177,7 @@ func TestSeveralProtocolsOfOneAdapterAreUndone(t *testing.T) {
 func TestTheListOfProtocolsIsOne(t *testing.T) {
 	_, list, ok := strings.Cut(settingsPS, "$protocols = @(")
 	list, _, ok2 := strings.Cut(list, ")")
-	want, _, ok3 := strings.Cut(bindingTarget.String()[strings.LastIndex(bindingTarget.String(), "/(")+2:], ")")
+	want, _, ok3 := strings.Cut(bindingTarget().String()[strings.LastIndex(bindingTarget().String(), "/(")+2:], ")")
 	if got := strings.NewReplacer("'", "", ", ", "|").Replace(list); !ok || !ok2 || !ok3 || got != want {
 		t.Errorf("the script has %q, the plan %q", got, want)
 	}

@@ -52,6 +52,7 @@ func (p *Place) Finish(context.Context) error { return errors.ErrUnsupported }
 type Doomed struct {
 	Path string
 	Kind move.Kind
+	node move.Node
 }
 
 // Extra lists what the target holds and the source does not keep.

@@ -58,7 +58,7 @@ func notSource(list []Doomed, source move.Keeper) error {
 	here, ok := source.(interface{ IsTop(move.Node) bool })
 	for _, x := range list {
 		if ok && here.IsTop(x.node) {
-			return failure.Of(failure.Usage, "--delete: %s in the target is what is copied; nothing was deleted: leave out --delete, or copy to a directory that does not hold the source", move.Quote(x.Path))
+			return failure.Of(failure.Usage, "the source lies in the target, at %s, and would be deleted there; nothing was deleted: copy to a directory that does not hold it", move.Quote("./"+x.Path))
 		}
 	}
 	return nil

@@ -51,16 +51,16 @@ func (f *file) askAgain(beside *sync.WaitGroup) {
 	})
 }
 
-// cachedAhead is how many blocks of a large file on a mount its client holds that the server does not have: more
+// cachedAhead is how many blocks of a large file on a mount of NFS its client holds that the server does not have: more
 // than is under way on fast and long lines.
 const cachedAhead = 16
 
 // follow waits until the server has the block that lies so far before another one. Else memory is filled as fast
 // as the source is read, until the journal is waited for, and then again: while that takes a host's only core,
-// nothing is sent.
+// nothing is sent. A client of SMB sends within what begins the sending, and needs no wait.
 func (f *file) follow(index int64) error {
 	at := (index - cachedAhead) * move.BlockSize
-	if !f.d.remote || at < 0 {
+	if !f.d.nfs || at < 0 {
 		return nil
 	}
 	err := unix.SyncFileRange(f.fd, at, move.BlockSize, unix.SYNC_FILE_RANGE_WAIT_BEFORE)

@@ -199,9 +199,9 @@ func TestATargetThatIsTakenToFoldCaseKeepsBothNames(t *testing.T) {
 // where that was lost the file is. Elsewhere, and for the first ones, there is nothing to wait for.
 func TestABlockFollowsTheOneThatTheServerHas(t *testing.T) {
 	for _, x := range []struct {
-		remote bool
-		index  int64
-		lost   bool
+		nfs   bool
+		index int64
+		lost  bool
 	}{{true, cachedAhead - 1, false}, {true, cachedAhead, true}, {false, cachedAhead, false}} {
 		p, err := Open(t.TempDir(), Options{Run: "test"}, move.NewReport(nil))
 		if err != nil {
@@ -214,7 +214,7 @@ func TestABlockFollowsTheOneThatTheServerHas(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := sf.(*file)
-		f.d.remote = x.remote
+		f.d.nfs, f.d.remote = x.nfs, x.nfs
 		if err := f.Write(t.Context(), zeros(x.index, move.Fast)); err != nil {
 			t.Error(err)
 		}

@@ -176,7 +176,7 @@ func (t *Tuner) setAside(ctx context.Context, d *state, res *Result) error {
 	if err != nil {
 		return err
 	}
-	s := &session{Tuner: t, dir: d, journal: j, unfiled: map[string]bool{}}
+	s := &session{Tuner: t, dir: d, journal: j}
 	return errors.Join(s.disarmUndone(ctx), j.file.Close())
 }
 

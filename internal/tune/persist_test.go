@@ -124,7 +124,7 @@ func TestPersistedOutlivesABoot(t *testing.T) {
 			}
 		}
 		res := mustUndo(t, tn, "")
-		if len(res.Notes) != 0 || res.Entries[0].State != Undone || res.Entries[3].State != Closed {
+		if len(res.Notes) != 1 || res.Entries[0].State != Undone || res.Entries[3].State != Closed {
 			t.Errorf("%+v", res)
 		}
 		if after := etc(t, dir); after != before || sysctlValues(t, dir) != "of this boot;of this boot;" {
@@ -137,38 +137,6 @@ func TestPersistedOutlivesABoot(t *testing.T) {
 		if _, err := os.Stat(tn.Dir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("still there: %v", err)
 		}
-	}
-}
-
-// What a kept file has set again at a restart is no value of somebody else: undo and undo.sh
-// restore the original of it too, now and not at the next restart.
-func TestUndoRestoresWhatAKeptFileSetAtARestart(t *testing.T) {
-	for _, byScript := range []bool{false, true} {
-		dir, tn := persisting(t, boot)
-		before := etc(t, dir)
-		mustApply(t, tn, sysctlPlan(boot))
-		if _, err := tn.Persist(context.Background(), "p1", false); err != nil {
-			t.Fatal(err)
-		}
-		ours := strings.Split(sysctlValues(t, dir), ";")
-		setValues(t, dir, []string{ours[0], "of this boot"})
-		tn.BootID = "5f0c9f1e-0000-4000-8000-000000000002"
-		if byScript {
-			thisBoot(t)
-			if out, err := runScript(dir); err != nil || strings.Count(out, "which undid it") != 1 {
-				t.Errorf("%v\n%s", err, out)
-			}
-		} else {
-			mustUndo(t, tn, "")
-		}
-		if got := sysctlValues(t, dir); got != "old value;of this boot;" || etc(t, dir) != before {
-			t.Errorf("by script %v: left %s and\n%s", byScript, got, etc(t, dir))
-		}
-		mustUndo(t, tn, "")
-		if got := sysctlValues(t, dir); got != "old value;of this boot;" {
-			t.Errorf("undone again: %s", got)
-		}
-		wantOpen(t, tn, 0)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"linerate/internal/tune/file"
 	"linerate/internal/tune/setter"
 )
 
@@ -67,12 +66,8 @@ func (s *session) script() (string, error) {
 		if name, ok := setter.InterfaceNamed(place(e)); ok && e.Index > 0 {
 			sh.Read = fmt.Sprintf("same_interface %s %d %s && { %s; }", q(name), e.Index, q(e.Hardware), sh.Read)
 		}
-		kept := ""
-		if s.filed(e) {
-			kept = " kept"
-		}
-		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() ( %s; )\nrestore %s %s %s %s %s%s\n",
-			sh.Read, sh.Write, q(bootOf(e)), q(place(e).String()), q(e.ours()), q(e.Before), q(e.Origin), kept)
+		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() ( %s; )\nrestore %s %s %s %s %s\n",
+			sh.Read, sh.Write, q(bootOf(e)), q(place(e).String()), q(e.ours()), q(e.Before), q(e.Origin))
 	}
 	if b.Len() == 0 {
 		return "", nil
@@ -94,14 +89,6 @@ func (s *session) script() (string, error) {
 		return "", err
 	}
 	return sealed(scriptHead + marked + copied + b.String() + scriptEnd), nil
-}
-
-// filed tells whether a file of the entry's plan may set the entry's value again at a restart, so
-// that it is restored after one too: see afterRestart.
-func (s *session) filed(e Entry) bool {
-	return !e.Persisted && e.Index == 0 && slices.ContainsFunc(s.journal.entries, func(f Entry) bool {
-		return f.Plan == e.Plan && f.open() && file.Sets(f.Setting)
-	})
 }
 
 // orByCopy has the kept copy of linerate do what takes a program that the host
@@ -175,12 +162,10 @@ same_interface() { # name, number, hardware: another one may have the name, or t
 	return 1
 }
 
-restore() { # boot id, setting, ours, original, original before the plan itself moved it, kept: a file sets it at a restart
+restore() { # boot id, setting, ours, original, original before the plan itself moved it
 	if [ -n "$1" ] && [ "$1" != "$boot" ]; then
-		if [ "${6:-}" != kept ] || [ "$failed" != 0 ] || ! now=$(read_now 2>/dev/null) || [ "$now" != "$3" ]; then
-			echo "$2: changed before the last restart, which undid it"
-			return
-		fi
+		echo "$2: changed before the last restart, which undid it"
+		return
 	fi
 	if ! now=$(read_now); then
 		echo "$2: cannot be read" >&2

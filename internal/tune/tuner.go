@@ -141,7 +141,6 @@ type session struct {
 	// did not live to read it back: a kernel that clamps makes it so.
 	presume bool
 	notes   []string
-	unfiled map[string]bool // plans of which a file of an earlier boot was taken away
 }
 
 func (t *Tuner) begin() (*session, error) {
@@ -160,7 +159,7 @@ func (t *Tuner) begin() (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, kernel.UnlockFile(lock), d.close())
 	}
-	return &session{Tuner: t, dir: d, lock: lock, journal: j, unfiled: map[string]bool{}}, nil
+	return &session{Tuner: t, dir: d, lock: lock, journal: j}, nil
 }
 
 // enter makes the state directory where there is none, and takes its lock.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"linerate/internal/tune/file"
 	"linerate/internal/tune/setter"
@@ -33,9 +34,9 @@ func (t *Tuner) Undo(ctx context.Context, planID string) (Result, error) {
 }
 
 // UndoWith restores what r names, newest first. Undoing twice, or what was
-// never applied, does nothing. Files are restored whatever the boot. Runtime
-// values of an earlier boot are closed without a write, since the reboot undid
-// them, but for those that such a file set again. An entry that cannot be restored does not keep the others from being
+// never applied, does nothing. Runtime values of an earlier boot are closed
+// without a write: the reboot undid them; files are restored whatever the
+// boot. An entry that cannot be restored does not keep the others from being
 // restored. A dead-man that waits for what was restored is disarmed.
 //
 // Errors: ErrBusy, *ConflictError for each value that somebody else changed
@@ -114,7 +115,7 @@ func (s *session) undo(ctx context.Context, entries []Entry) ([]Entry, error) {
 
 func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
 	if !e.Open(s.BootID) {
-		return s.afterRestart(ctx, e)
+		return s.settle(e, Closed)
 	}
 	set, err := s.mechanism(e.Setting)
 	if err != nil {
@@ -142,50 +143,17 @@ func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
 			Where: at.String(), Ours: e.ours(), Theirs: now, Original: e.Before, Script: filepath.Join(s.Dir, scriptName),
 		})
 	}
-	if err := s.restore(ctx, set, at, e.Before); err != nil {
+	if err := s.write(ctx, set, at, e.Before); err != nil {
 		return e, fmt.Errorf("undo: %w", err)
 	}
-	return s.settle(e, Undone)
-}
-
-// afterRestart ends an entry of an earlier boot, which the restart undid. If a file of its plan, which
-// was taken away just now, has set the value again, the original is written like any other. It is not
-// where the value belongs to an interface that nothing but its name and number told apart: another
-// one may have both by now.
-func (s *session) afterRestart(ctx context.Context, e Entry) (Entry, error) {
-	if !s.unfiled[e.Plan] {
-		return s.settle(e, Closed)
-	}
-	set, err := s.mechanism(e.Setting)
+	now, err = s.read(ctx, set, at, e.Before)
 	if err != nil {
-		return s.settle(e, Closed)
+		return e, fmt.Errorf("undo: %w", err)
 	}
-	stays := fmt.Sprintf("%s: what a file of linerate's set at the restart stays in force until the next", place(e))
-	if e.Index > 0 {
-		s.notes = append(s.notes, stays)
-		return s.settle(e, Closed)
-	}
-	now, err := s.read(ctx, set, place(e), e.Before)
-	if err != nil || now != e.ours() { // gone, or not of that file
-		return s.settle(e, Closed)
-	}
-	if err := s.restore(ctx, set, place(e), e.Before); err != nil {
-		s.notes = append(s.notes, fmt.Sprintf("%s (%v)", stays, err))
-		return s.settle(e, Closed)
+	if now != e.Before {
+		return e, fmt.Errorf("undo: %w", &NotInForceError{Where: at.String(), Wanted: e.Before, Got: now})
 	}
 	return s.settle(e, Undone)
-}
-
-// restore writes an original value and reads it back.
-func (s *session) restore(ctx context.Context, set setter.Setter, at setter.Place, before string) error {
-	if err := s.write(ctx, set, at, before); err != nil {
-		return err
-	}
-	now, err := s.read(ctx, set, at, before)
-	if err == nil && now != before {
-		err = &NotInForceError{Where: at.String(), Wanted: before, Got: now}
-	}
-	return err
 }
 
 // found is where the value of an entry is, and what it is.
@@ -216,7 +184,7 @@ func (s *session) settle(e Entry, state State) (Entry, error) {
 	}
 	e.Ended = s.now()
 	if state == Undone && file.Sets(e.Setting) && e.BootID != s.BootID {
-		s.unfiled[e.Plan] = true
+		s.notes = append(s.notes, strings.TrimPrefix(e.Setting, file.Prefix)+" is as it was; what it has set since the restart stays in force until the next")
 	}
 	return e, errors.Join(s.tidy(e), s.put(e))
 }

@@ -22,6 +22,7 @@ import (
 type place struct {
 	goos, goarch, uid, tools, dir string
 	zstd                          bool  // is one of the tools
+	exact                         bool  // head takes no more than it is asked for
 	own                           int64 // bytes of a linerate that is installed there, 0: none
 }
 
@@ -40,6 +41,7 @@ func parseProbe(out string) (place, error) {
 	}
 	tools, own, ok := strings.Cut(f[3], " ")
 	p := place{uid: f[2], dir: f[4]}
+	tools, p.exact = strings.CutSuffix(tools, toolsExact)
 	p.tools, p.zstd = strings.CutSuffix(tools, toolsZstd)
 	if ok {
 		p.own, _ = strconv.ParseInt(strings.TrimSpace(own), 10, 64) // what is no number is of no use

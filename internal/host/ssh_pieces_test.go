@@ -42,7 +42,7 @@ func sendsPieces(t *testing.T, most int, first time.Duration) {
 	data := bytes.Repeat([]byte{1}, all*pieceSize-1)
 	in := &pieces{}
 	out, says := io.Pipe()
-	x := &sshSession{started: &started{stdin: in, stdout: out, kill: says.Close}}
+	x := &sshSession{exact: true, started: &started{stdin: in, stdout: out, kill: says.Close}}
 	done := make(chan error, 1)
 	go func() {
 		_, err := x.send(t.Context(), wordZstd, data)

@@ -19,7 +19,7 @@ const (
 	// sessionScript makes the directory, takes the binary as this end sends it, and becomes the
 	// agent: one login for all. The shell outlives the agent, whatever ends it, and cleans up;
 	// it does so too if this end is gone before there is an agent. It is left to read each word
-	// by itself, since nothing follows a word or its bytes until it has answered.
+	// by itself: nothing follows one with its bytes until it has answered.
 	sessionScript = `umask 077 && uname -s && uname -m && u=$(id -u) && echo "$u" && ` + toolsScript +
 		` && d=$(mktemp -d "${TMPDIR:-/tmp}/linerate.XXXXXXXXXX") && ` +
 		`trap : HUP INT TERM PIPE && echo "$d" && echo ` + probed + ` && { ` + takeScript + runScript + ` }`
@@ -27,7 +27,8 @@ const (
 	// known once its copy was hashed.
 	toolsScript = `{ t=` + toolsNone + `; if command -v head >/dev/null 2>&1 && command -v tee >/dev/null 2>&1; ` +
 		`then t=` + toolsPlain + `; if command -v gzip >/dev/null 2>&1; then t=` + toolsGzip + `; fi; ` +
-		`if command -v zstd >/dev/null 2>&1; then t="$t` + toolsZstd + `"; fi; fi; o=; ` +
+		`if command -v zstd >/dev/null 2>&1; then t="$t` + toolsZstd + `"; fi; ` +
+		`if [ "$(printf ab | { head -c 1 >/dev/null; cat; })" = b ]; then t="$t` + toolsExact + `"; fi; fi; o=; ` +
 		`for p in "$(command -v linerate)" /usr/local/bin/linerate /usr/bin/linerate; do ` +
 		`if [ -f "$p" ] && [ -r "$p" ]; then o=$p; break; fi; done; ` +
 		`if [ -n "$o" ]; then echo "$t $(wc -c < "$o")"; else echo "$t"; fi; }`
@@ -62,6 +63,8 @@ const (
 	toolsGzip, toolsPlain, toolsNone = "gzip", "plain", "none"
 	// toolsZstd follows one of the first two.
 	toolsZstd = "+zstd"
+	// toolsExact comes last: head reads no more than it is asked for, unlike that of BusyBox.
+	toolsExact = "+exact"
 
 	// Words to the shell, each with the number of bytes that follow in pieces; run with the agent's state
 	// directory, if it is not its default.
@@ -77,6 +80,7 @@ const (
 type sshSession struct {
 	*started
 	tail  tail // of stderr
+	exact bool // what follows a piece may be sent before the host has passed it on
 	taken bool // an agent runs in it
 }
 
@@ -96,6 +100,7 @@ func (s Ssh) log(ctx context.Context, n Name) (*sshSession, place, error) {
 	if err != nil {
 		return nil, place{}, errors.Join(err, x.close())
 	}
+	x.exact = p.exact
 	return x, p, nil
 }
 
@@ -228,7 +233,8 @@ func (x *sshSession) become(stateDir string) error {
 // fills a buffer of its sshd, which makes a copy of all of it for every packet that comes: 4 MB took 0.09
 // CPU-s more than 1 MB there. Where the first piece takes farTime, as after TCP's slow start, the others fill
 // the path and not that buffer: farAhead are as many as ssh lets be under way. Until that is known,
-// firstAhead are: a path of 16 ms is not full of them, nor the buffer.
+// firstAhead are: a path of 16 ms is not full of them, nor the buffer. A host whose head takes what follows
+// a piece with it gets them one by one.
 const (
 	pieceSize  = 256 << 10
 	firstAhead = 4
@@ -255,13 +261,16 @@ func (x *sshSession) send(ctx context.Context, word string, data []byte) (string
 // sendPieces sends data piece by piece, and a line with 0 after the last.
 func (x *sshSession) sendPieces(data []byte, on func()) error {
 	most, begun := firstAhead, time.Now()
+	if !x.exact {
+		most = 1
+	}
 	for sent, passedOn := 0, 0; ; {
 		n := min(len(data), pieceSize)
 		b := append([]byte(strconv.Itoa(n)+"\n"), data[:n]...)
 		if data = data[n:]; n > 0 {
 			sent++
 		}
-		if n > 0 && len(data) == 0 {
+		if x.exact && n > 0 && len(data) == 0 {
 			b = append(b, "0\n"...)
 		}
 		if _, err := x.stdin.Write(b); err != nil {
@@ -272,14 +281,14 @@ func (x *sshSession) sendPieces(data []byte, on func()) error {
 			if _, err := x.until(passed); err != nil {
 				return err
 			}
-			if passedOn++; passedOn == 1 {
+			if passedOn++; passedOn == 1 && x.exact {
 				if most = nearAhead; time.Since(begun) > farTime {
 					most = farAhead
 				}
 			}
 			on()
 		}
-		if len(data) == 0 {
+		if len(data) == 0 && (x.exact || n == 0) {
 			return nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,10 +56,36 @@ func someProgram() []byte {
 	return b
 }
 
+// greedy is a PATH with a head that takes what follows the bytes that it is asked for, as BusyBox has it, and
+// those of FreeBSD and macOS.
+func greedy(t *testing.T) string {
+	t.Helper()
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Skip("no busybox here")
+	}
+	dir := t.TempDir()
+	labtest.Program(t, filepath.Join(dir, "head"), strings.NewReader("#!/bin/sh\nexec "+busybox+" head \"$@\"\n"))
+	return dir + ":" + os.Getenv("PATH")
+}
+
 // What is sent in two parts arrives as it was, plain and compressed, and its hash is the host's.
 func TestSessionTakesTheBinary(t *testing.T) {
+	takesTheBinary(t, os.Getenv("PATH"), true)
+}
+
+// So it does where each piece has to be waited for.
+func TestSessionTakesTheBinaryByAGreedyHead(t *testing.T) {
+	takesTheBinary(t, greedy(t), false)
+}
+
+func takesTheBinary(t *testing.T, path string, exact bool) {
+	t.Helper()
 	for _, word := range []string{wordPlain, wordGzip} {
-		x, p, _ := sessionHere(t, os.Getenv("PATH"))
+		x, p, _ := sessionHere(t, path)
+		if p.exact != exact {
+			t.Errorf("head takes no more than it is asked for: %v", p.exact)
+		}
 		if word == wordGzip && p.tools != toolsGzip {
 			t.Skip("no gzip here")
 		}

@@ -15,7 +15,7 @@ func TestParseProbe(t *testing.T) {
 			t.Errorf("%q: %+v, %v", own, p, err)
 		}
 	}
-	if p, err := parseProbe("Linux\nx86_64\n0\nplain+zstd 7\n/tmp/linerate.aB3dE6gH9j\n"); err != nil || p.tools != toolsPlain || !p.zstd || p.own != 7 {
+	if p, err := parseProbe("Linux\nx86_64\n0\nplain+zstd+exact 7\n/tmp/linerate.aB3dE6gH9j\n"); err != nil || p.tools != toolsPlain || !p.zstd || !p.exact || p.own != 7 {
 		t.Errorf("with zstd: %+v, %v", p, err)
 	}
 	for name, out := range map[string]string{

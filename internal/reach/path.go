@@ -94,7 +94,11 @@ func aliased(ctx context.Context, n host.Name, unknown error) ([]netip.Addr, err
 	if err != nil || name == n.Host {
 		return nil, unknown // that says what is missing; ssh has reached the host already
 	}
-	return kernel.Resolve(ctx, name)
+	addrs, err := kernel.Resolve(ctx, name)
+	if err == nil && addrs[0].Unmap().IsLoopback() {
+		return nil, unknown // ssh goes there by a forwarded port
+	}
+	return addrs, err
 }
 
 // Via reads a data address that was stated.

@@ -19,6 +19,7 @@ func TestNamesOfTheSSHConfigurationHaveAddresses(t *testing.T) {
 		"user me\nhostname 192.0.2.7\nport 22\n": "192.0.2.7",
 		"hostname nas\n":                         "", // as it was named
 		"user me\n":                              "",
+		"hostname 127.0.0.1\nport 2222\n":        "", // a forwarded port
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "said"), []byte(said), 0o600); err != nil {

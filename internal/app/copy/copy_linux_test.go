@@ -189,21 +189,54 @@ func TestASourceWithinItsTargetIsNotDeleted(t *testing.T) {
 	}
 }
 
+// Nor does it where something in the source stays, or the source has an entry of its own name.
+func TestASourceWithinItsTargetIsNotDeletedInPart(t *testing.T) {
+	e := testEnv(t)
+	for name, exclude := range map[string][]string{"x.tmp": {"*.tmp"}, "in/x": nil} {
+		dst := t.TempDir()
+		paths := []string{"a/in/" + name, "a/in/f", "other"}
+		in := "/a/in"
+		if exclude == nil {
+			paths, in = []string{"in/" + name, "in/f", "other"}, "/in"
+		}
+		for _, path := range paths {
+			movetest.Write(t, dst+"/"+path, "1")
+		}
+		o := Options{Sources: []string{dst + in + "/"}, Target: dst, Delete: true, MaxDelete: 9, Exclude: exclude}
+		_, err := Copy(context.Background(), e, o, silent{time.Now()})
+		if refused := failure.KindOf(err) == failure.Usage; refused != (exclude != nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, path := range paths[:2] {
+			if _, err := os.Stat(dst + "/" + path); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
 // What a directory holds that is in a file's way is left to the user, as the failure of the file says.
 func TestADirectoryInAFilesWayIsNotEmptied(t *testing.T) {
 	e, src, dst := testEnv(t), t.TempDir(), t.TempDir()
 	movetest.Write(t, src+"/x", "file")
+	movetest.Write(t, src+"/first", "two names")
+	if err := os.Link(src+"/first", src+"/second"); err != nil {
+		t.Fatal(err)
+	}
 	movetest.Write(t, dst+"/x/y/kept", "1")
+	movetest.Write(t, dst+"/second/kept", "1")
 	movetest.Write(t, dst+"/other", "2")
 	o := Options{Sources: []string{src + "/"}, Target: dst, Delete: true, MaxDelete: 9}
 	for name, work := range map[string]func(context.Context, app.Env, Options, app.Progress) (*Result, error){"dry run": DryRun, "copy": Copy} {
 		r, err := work(context.Background(), e, o, silent{time.Now()})
-		if failure.KindOf(err) != failure.Lossy || r.Lost[move.Failed] != 1 || r.Moved.Deleted > 1 {
+		if failure.KindOf(err) != failure.Lossy || r.Lost[move.Failed] != 2 || r.Moved.Deleted > 1 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
-	if _, err := os.Stat(dst + "/x/y/kept"); err != nil {
-		t.Error(err)
+	for _, path := range []string{"x/y/kept", "second/kept"} {
+		if _, err := os.Stat(dst + "/" + path); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

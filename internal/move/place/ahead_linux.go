@@ -30,8 +30,11 @@ func (p *Place) askAhead() error {
 		return nil
 	}
 	handed := slices.ContainsFunc(p.present(procOf(int(m.f.Fd()))), isOurs)
+	if handed {
+		return nil
+	}
 	root, err := p.dir("")
-	if err != nil || handed {
+	if err != nil {
 		return err
 	}
 	root.hands.Store(handsNothing)
@@ -63,12 +66,21 @@ func (f *file) follow(index int64) error {
 	if !f.d.nfs || at < 0 {
 		return nil
 	}
+	f.following.RLock()
+	defer f.following.RUnlock()
 	err := unix.SyncFileRange(f.fd, at, move.BlockSize, unix.SYNC_FILE_RANGE_WAIT_BEFORE)
 	if err != nil { // the kernel tells of it once
 		err = fmt.Errorf("write at %d: %w", at, f.p.sinkError(err))
 		f.lost.Store(&err)
 	}
 	return err
+}
+
+// toldOthers reports whether a writer was told of lost data, of which the kernel then told nobody else.
+func (f *file) toldOthers() bool {
+	f.following.Lock()
+	defer f.following.Unlock()
+	return f.isLost() != nil
 }
 
 // whole tells whether all blocks of a file were written.

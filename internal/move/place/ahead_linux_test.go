@@ -233,3 +233,17 @@ func TestABlockFollowsTheOneThatTheServerHas(t *testing.T) {
 		}
 	}
 }
+
+// Of lost data the kernel tells one who asks: the journal waits for a writer that may have been told.
+func TestTheJournalHearsOfWhatAWriterWasTold(t *testing.T) {
+	var f file
+	f.following.RLock()
+	heard := make(chan bool)
+	go func() { heard <- f.toldOthers() }()
+	err := errors.New("lost")
+	f.lost.Store(&err)
+	f.following.RUnlock()
+	if !<-heard {
+		t.Error("the data count as durable")
+	}
+}

@@ -51,10 +51,16 @@ func (p *Place) decide(d *dir, name string, e *move.Entry) (Action, *unix.Stat_t
 			return New, nil, errors.Join(&CollisionError{name}, err)
 		}
 	}
-	if e.Linked {
+	format := st.Mode & unix.S_IFMT
+	is := format == formats[e.Kind]
+	switch {
+	case format == unix.S_IFDIR && !is:
+		return Replace, &st, p.emptyDir(d, name)
+	case !is && (format == unix.S_IFCHR || format == unix.S_IFBLK) && st.Rdev != 0: // 0: a file that an overlay hides
+		return Replace, &st, errDevice
+	case e.Linked:
 		return p.decideLink(e, &st)
 	}
-	is := st.Mode&unix.S_IFMT == formats[e.Kind]
 	switch e.Kind {
 	case move.Directory:
 		if is {
@@ -79,12 +85,6 @@ func (p *Place) decide(d *dir, name string, e *move.Entry) (Action, *unix.Stat_t
 		if is {
 			return Same, &st, nil
 		}
-	}
-	switch format := st.Mode & unix.S_IFMT; {
-	case format == unix.S_IFDIR:
-		return Replace, &st, p.emptyDir(d, name)
-	case !is && (format == unix.S_IFCHR || format == unix.S_IFBLK) && st.Rdev != 0: // 0: a file that an overlay hides
-		return Replace, &st, errDevice
 	}
 	return Replace, &st, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"linerate/internal/failure"
 	"linerate/internal/move"
 	"linerate/internal/move/beneath"
 	"linerate/internal/move/journal"
@@ -22,6 +23,9 @@ type Doomed struct {
 
 // askedAtOnce is how many names the source is asked about with one question: it may be far.
 const askedAtOnce = 1000
+
+// mostKept directories at most may be found to stay with what stays in them: memory is bounded.
+const mostKept = 250_000
 
 // extras is a walk through what the target holds.
 type extras struct {
@@ -114,8 +118,12 @@ func (w *extras) ask(ctx context.Context) error {
 	asked := w.asked
 	w.asked = nil
 	for i, x := range asked {
-		if x.Kind == move.Directory && !w.p.isInWay(x.Path) {
+		top := x.Kind == move.Directory && isTop(w.source, x.node)
+		if x.Kind == move.Directory && !top && !w.p.isInWay(x.Path) {
 			w.dirs = append(w.dirs, x.Path)
+		}
+		if top && !stay[i] {
+			return failure.Of(failure.Usage, "the source lies in the target, at %s, and would be deleted there; nothing was deleted: copy to a directory that does not hold it", move.Quote("./"+x.Path))
 		}
 		if stay[i] {
 			w.spare(x.Path)
@@ -124,6 +132,12 @@ func (w *extras) ask(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// isTop tells whether an entry is what is copied, where the source is on this host and says so.
+func isTop(source move.Keeper, n move.Node) bool {
+	here, ok := source.(interface{ IsTop(move.Node) bool })
+	return ok && here.IsTop(n)
 }
 
 func (p *Place) isInWay(path string) bool {
@@ -137,7 +151,10 @@ func (w *extras) doom(x Doomed) error {
 	w.out = append(w.out, x)
 	if x.Kind == move.Directory {
 		w.emptied[x.Path] = true
-	} else if w.files++; w.files > w.most {
+	} else {
+		w.files++
+	}
+	if w.files > w.most || len(w.out)-w.files-mostKept > w.most {
 		return tooMany(w.most)
 	}
 	return nil

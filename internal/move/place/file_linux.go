@@ -42,9 +42,10 @@ type file struct {
 	memory     mapping      // of a large one on a mount
 	end        atomic.Int64 // of what was written
 
-	mu      sync.Mutex
-	blocks  map[int64]written // nil: none
-	syncing sync.Mutex        // held while fd is used by who does not write to it
+	mu        sync.Mutex
+	blocks    map[int64]written // nil: none
+	syncing   sync.Mutex        // held while fd is used by who does not write to it
+	following sync.RWMutex      // held to read from before the kernel may tell of lost data until lost has it
 	// lost is why data that were written may be lost; nil: they are not.
 	lost atomic.Pointer[error]
 	// proving is held while blocks are read again; refuted is the first that was not as written.

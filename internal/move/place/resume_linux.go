@@ -389,7 +389,7 @@ func (f *file) durable(no uint64) []byte {
 	} else {
 		from, n = 0, 0 // all of it
 	}
-	if f.syncHeld(how) != nil {
+	if f.syncHeld(how) != nil || f.toldOthers() {
 		return nil // its own next step fails; what is known of others stays true
 	}
 	f.letGo(from, n)

@@ -2,7 +2,6 @@ package place
 
 import (
 	"context"
-	"errors"
 
 	"linerate/internal/failure"
 	"linerate/internal/move"
@@ -45,23 +44,12 @@ func extraOf(ctx context.Context, p *Place, whole []string, most int, source mov
 	}
 	list, err := p.Extra(ctx, whole, most, source)
 	if err == nil {
-		err = errors.Join(spared(list), notSource(list, source))
+		err = spared(list)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return list, nil
-}
-
-// notSource refuses a list that has what is copied: the source lies in the target.
-func notSource(list []Doomed, source move.Keeper) error {
-	here, ok := source.(interface{ IsTop(move.Node) bool })
-	for _, x := range list {
-		if ok && here.IsTop(x.node) {
-			return failure.Of(failure.Usage, "the source lies in the target, at %s, and would be deleted there; nothing was deleted: copy to a directory that does not hold it", move.Quote("./"+x.Path))
-		}
-	}
-	return nil
 }
 
 // spared refuses a list that has the journal of another copy: the directory in which it lies is a

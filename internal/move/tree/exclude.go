@@ -135,7 +135,7 @@ func setOf(p string) (string, int, error) {
 				return "", 0, errEscape
 			}
 			out += inSet(p[i : i+1])
-		case c == '-':
+		case c == '-' && i > first:
 			out += "-"
 		default:
 			out += inSet(p[i : i+1])

@@ -17,7 +17,7 @@ func TestExcludes(t *testing.T) {
 		{"[a-c]x", "bx", false, true}, {"[!a-c]x", "bx", false, false}, {`\*`, "*", false, true}, {`\*`, "a", false, false}, {"a.b", "axb", false, false},
 		{"new\nline", "new\nline", false, true}, {"*", "new\nline", false, true}, {"[[]x", "[x", false, true}, {"ü*", "d/über", false, true},
 		{"[[:digit:]]x", "1x", false, true}, {"[[:digit:]]x", ":x", false, false}, {"[![:digit:]]", "1", false, false}, {"[]x]", "]", false, true},
-		{"[]x]", "y", false, false}, {"[!]x]", "]", false, false}, {"[a-]", "-", false, true}, {`[\]x]`, "]", false, true}, {"/a[!b]c", "a/c", false, false},
+		{"[]x]", "y", false, false}, {"[!]x]", "]", false, false}, {"[a-]", "-", false, true}, {"[!-x]", "a", false, true}, {"[!-x]", "-", false, false}, {"[!-x]", "x", false, false}, {"[!-.]", "a", false, true}, {`[\]x]`, "]", false, true}, {"/a[!b]c", "a/c", false, false},
 		{"a**b", "x/a/c/b", false, true}, {"a**b", "xa/c/b", false, false}, {"a/***", "x/a", true, true}, {"/a/***", "a/b/c", false, true}, {"/a/***", "ab", true, false},
 		{`a\b`, `a\b`, false, true}, {`a\b`, "ab", false, false}, {`a\b*`, "abc", false, true}, {`a\`, `a\`, false, true},
 	} {

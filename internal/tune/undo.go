@@ -143,7 +143,7 @@ func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
 			Where: at.String(), Ours: e.ours(), Theirs: now, Original: e.Before, Script: filepath.Join(s.Dir, scriptName),
 		})
 	}
-	if err := s.write(ctx, set, at, e.Before); err != nil {
+	if err := s.restore(ctx, set, at, e.Before); err != nil {
 		return e, fmt.Errorf("undo: %w", err)
 	}
 	now, err = s.read(ctx, set, at, e.Before)
@@ -154,6 +154,20 @@ func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
 		return e, fmt.Errorf("undo: %w", &NotInForceError{Where: at.String(), Wanted: e.Before, Got: now})
 	}
 	return s.settle(e, Undone)
+}
+
+func (s *session) restore(ctx context.Context, set setter.Setter, at setter.Place, before string) error {
+	back, ok := set.(setter.Restorer)
+	if !ok {
+		return s.write(ctx, set, at, before)
+	}
+	if err := s.step("write"); err != nil {
+		return err
+	}
+	if err := back.Restore(ctx, at, before); err != nil {
+		return err
+	}
+	return s.step("after write")
 }
 
 // found is where the value of an entry is, and what it is.

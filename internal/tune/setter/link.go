@@ -1,6 +1,7 @@
 package setter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -88,6 +89,17 @@ func (l Link) state(at Place) (string, kernel.LinkState, error) {
 }
 
 func (l Link) Write(_ context.Context, at Place, value string) error {
+	return l.write(at, value, func(now kernel.LinkState, mtu int) error {
+		return cmp.Or(mtuPossible(now, mtu), keepsIPv6(now, mtu))
+	})
+}
+
+// Restore implements Restorer: IPv6 may come or go with an original MTU.
+func (l Link) Restore(_ context.Context, at Place, value string) error {
+	return l.write(at, value, mtuPossible)
+}
+
+func (l Link) write(at Place, value string, allowed func(now kernel.LinkState, mtu int) error) error {
 	value, err := l.Canonical(at, value)
 	if err != nil {
 		return err
@@ -102,7 +114,7 @@ func (l Link) Write(_ context.Context, at Place, value string) error {
 	}
 	set := l.Links.SetTxQueueLen
 	if at.Setting == MTUSetting {
-		if err := mtuAllowed(now, n); err != nil {
+		if err := allowed(now, n); err != nil {
 			return fmt.Errorf("write %s to %s (now %s): %w", value, at, ifname, err)
 		}
 		set = l.Links.SetMTU
@@ -113,16 +125,9 @@ func (l Link) Write(_ context.Context, at Place, value string) error {
 	return nil
 }
 
-func mtuAllowed(now kernel.LinkState, mtu int) error {
+func mtuPossible(now kernel.LinkState, mtu int) error {
 	if now.MinMTU > 0 && mtu < now.MinMTU || now.MaxMTU > 0 && mtu > now.MaxMTU {
 		return fmt.Errorf("the device takes %d to %d bytes: %w", now.MinMTU, now.MaxMTU, ErrValue)
-	}
-	switch under := mtu < minIPv6MTU; {
-	case !now.IPv6 || under == (now.MTU < minIPv6MTU):
-	case under:
-		return fmt.Errorf("below %d bytes IPv6 leaves the interface, and its addresses, routes and settings would not come back with the MTU: stay at %[1]d or above: %w", minIPv6MTU, ErrSideEffect)
-	default:
-		return fmt.Errorf("from %d bytes on IPv6 comes to the interface, and would stay there: set it to %[1]d by hand first: %w", minIPv6MTU, ErrSideEffect)
 	}
 	for _, up := range now.Above {
 		if up.MTU > mtu {
@@ -130,6 +135,16 @@ func mtuAllowed(now kernel.LinkState, mtu int) error {
 		}
 	}
 	return nil
+}
+
+func keepsIPv6(now kernel.LinkState, mtu int) error {
+	switch under := mtu < minIPv6MTU; {
+	case !now.IPv6 || under == (now.MTU < minIPv6MTU):
+		return nil
+	case under:
+		return fmt.Errorf("below %d bytes IPv6 leaves the interface, and its addresses, routes and settings would not come back with the MTU: stay at %[1]d or above: %w", minIPv6MTU, ErrSideEffect)
+	}
+	return fmt.Errorf("from %d bytes on IPv6 comes to the interface, and would stay there: set it to %[1]d by hand first: %w", minIPv6MTU, ErrSideEffect)
 }
 
 func (Link) Shell(at Place, _ string) (Shell, error) {

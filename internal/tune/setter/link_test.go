@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"testing"
 
 	"linerate/internal/kernel"
@@ -108,6 +109,10 @@ func TestMTUWithSideEffects(t *testing.T) {
 		}
 		if after := fmt.Sprintf("%+v", links.LinkState); err != nil && after != before {
 			t.Errorf("%s: refused, and yet %s", c.name, after)
+		}
+		restored := setter.Link{Links: links, Interface: resolve}.Restore(context.Background(), mtuPlace(), c.mtu)
+		if byIPv6 := strings.HasPrefix(c.name, "IPv6"); (restored == nil) != (c.want == nil || byIPv6) {
+			t.Errorf("%s: an original MTU: %v", c.name, restored)
 		}
 	}
 }

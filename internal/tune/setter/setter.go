@@ -38,6 +38,13 @@ type Setter interface {
 	Shell(at Place, like string) (Shell, error)
 }
 
+// Restorer is a Setter that restores an original value although a plan would be refused it for its side
+// effects: a plan of an earlier build may have had them.
+type Restorer interface {
+	// Restore is Write of a value that was in force before a plan.
+	Restore(ctx context.Context, at Place, value string) error
+}
+
 // Shell is a Place in POSIX shell.
 type Shell struct {
 	// Read is a command that prints the value in canonical form.

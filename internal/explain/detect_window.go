@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"linerate/internal/model"
+	calc "linerate/internal/size"
 )
 
 const (
@@ -28,6 +29,10 @@ const (
 	optWScale    = 4
 	// nearLimit: a buffer this close to the sysctl's maximum is at it.
 	nearLimit = 0.95
+	// routeUses and routeExceeds: a window that a route limits is at least about half of that limit,
+	// since it grows up to it, and hardly more than the limit's scale can express.
+	routeUses    = 0.5
+	routeExceeds = 1.05
 )
 
 // windowBound tells whether the peer's window holds the sender.
@@ -141,14 +146,20 @@ func (f *finding) rcvbufEvidence(s *scene) {
 	}
 }
 
-// routeWindow is the receiver's route to the sender, where that route limits the window.
+// routeWindow is the receiver's route to the sender by the main table, where that route may be what
+// limits the window that was seen: a limit that another window does not fit holds nothing back.
 func (s *scene) routeWindow() (model.Route, bool) {
 	e := s.c.Receiver
 	if e == nil || e.Facts == nil || s.rcv == nil {
 		return model.Route{}, false
 	}
+	seen := s.rcv.window
+	if s.snd != nil && known(s.snd.wndMid) {
+		seen = s.snd.wndMid
+	}
 	way, _ := e.Facts.RouteTo(s.rcv.last.Remote.Addr().Unmap())
-	return way, way.Window > 0
+	most := routeExceeds * float64(calc.ScaledWindow(way.Window))
+	return way, way.Window > 0 && seen >= routeUses*float64(way.Window) && seen <= most
 }
 
 // seeReceiveBufferAlone is seeReceiveBuffer with only the receiving end seen:
@@ -186,14 +197,14 @@ func receiveCause(s *scene) cause {
 	if max, ok := thirdOf(e, rmemSetting); ok && float64(s.rcv.last.RcvBuf) >= nearLimit*float64(max) {
 		return causeSysctl
 	}
-	if _, limited := s.routeWindow(); limited {
-		return causeRoute
-	}
 	if v, ok := e.setting(moderateSetting); ok && v == "0" {
 		return causeAutotuning
 	}
 	if capped(e, rmemMaxSetting, s.rcv.last.RcvBuf) {
 		return causeCapped
+	}
+	if _, limited := s.routeWindow(); limited {
+		return causeRoute
 	}
 	if m := s.memoryOf(s.reader); !pinned(s.flow.rcv, s.span, func(c *model.Conn) int64 { return c.RcvBuf }) || m != nil && m.pruned >= prunes {
 		return causeOpen

@@ -79,7 +79,8 @@ func windowFix(s *scene, f *finding) model.Fix {
 		return allow(s, e, rmemMaxSetting)
 	case causeRoute:
 		way, _ := s.routeWindow()
-		return operator(f.host, fmt.Sprintf("the route to %s limits the window to %s: take \"window\" out of it (ip route change); new connections then have a larger one", way.Dst, size(float64(way.Window))))
+		return operator(f.host, fmt.Sprintf("the route to %s limits the window to %s: take \"window\" out of it (ip route change); new connections then have a larger one. First see with ip route get %s that no other table leads there",
+			way.Dst, size(float64(way.Window)), s.rcv.last.Remote.Addr().Unmap()))
 	case causeUnknown:
 		return operator(f.host, fmt.Sprintf("at the receiving end raise the receive buffer (tcp_rmem, or the application's SO_RCVBUF) to %s", needed(s)))
 	}

@@ -2,11 +2,9 @@ package rules
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 
 	"linerate/internal/model"
-	"linerate/internal/unit"
+	"linerate/internal/size"
 )
 
 func routeWindow() Rule {
@@ -26,7 +24,7 @@ func routeWindow() Rule {
 					Source:   "ip-route(8)",
 				}
 				if c.RTT > 0 {
-					most := scaledWindow(r.Window)
+					most := size.ScaledWindow(r.Window)
 					found.Bound = perRTT(most, c.RTT)
 					found.Observed += fmt.Sprintf(": %s per %v, with the scale that connections choose for it", most, c.RTT)
 					if *found.Bound < c.LineRate {
@@ -37,12 +35,4 @@ func routeWindow() Rule {
 			})
 		},
 	}
-}
-
-// scaledWindow is the largest window of a connection whose route limits it. The kernel chooses the
-// window scale by the limit, and lets the window grow beyond it as the buffer grows, as far as that
-// scale can express (net/ipv4/tcp_output.c, tcp_select_initial_window; tcp_input.c,
-// tcp_rcv_space_adjust).
-func scaledWindow(limit int) unit.Bytes {
-	return unit.Bytes(math.MaxUint16 << max(0, bits.Len(uint(limit))-16))
 }

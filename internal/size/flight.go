@@ -1,6 +1,7 @@
 package size
 
 import (
+	"math/bits"
 	"time"
 
 	"linerate/internal/unit"
@@ -12,6 +13,14 @@ import (
 // UnscaledWindow is the largest window without window scaling in bytes: the field
 // in the TCP header has 16 bits (RFC 9293 §3.1).
 const UnscaledWindow = 65535
+
+// ScaledWindow is the largest window of a connection whose route limits it to so many bytes. The
+// kernel chooses the window scale by the limit, and lets the window grow beyond it as the buffer
+// grows, as far as that scale can express (net/ipv4/tcp_output.c, tcp_select_initial_window;
+// tcp_input.c, tcp_rcv_space_adjust).
+func ScaledWindow(limit int) unit.Bytes {
+	return unit.Bytes(UnscaledWindow << max(0, bits.Len(uint(limit))-16))
+}
 
 // PerRoundTrip is what so many bytes under way carry: bytes × 8 / RTT (Little's law; for a TCP
 // window RFC 7323 §1.1). Without a round trip nothing bounds it, and the answer is 0.

@@ -145,26 +145,30 @@ type Route struct {
 }
 
 // RouteTo is the way to an address: the most specific of the connected networks
-// and the routes of the main table; false: there is none. Src is the zero
-// address where the route names none.
+// and the routes of the main table, of equal routes that of the lowest metric;
+// false: there is none. Src is the zero address where the route names none.
 func (f *Facts) RouteTo(to netip.Addr) (Route, bool) {
-	best := -1
+	best, connected := -1, false
 	var route Route
 	for _, n := range f.NICs {
 		for _, p := range n.Addrs {
 			if p.Contains(to) && p.Bits() > best {
-				best, route = p.Bits(), Route{Dst: p.Masked(), Dev: n.Name, Src: p.Addr()}
+				best, connected, route = p.Bits(), true, Route{Dst: p.Masked(), Dev: n.Name, Src: p.Addr()}
 			}
 		}
 	}
-	for _, r := range f.Routes {
+	var of *Route // the table's route of the connected network: what it says of the way
+	for i, r := range f.Routes {
 		switch {
 		case !r.Dst.Contains(to) || r.Dst.Bits() < best:
-		case r.Dst.Bits() > best:
-			best, route = r.Dst.Bits(), r
-		case r.Dst == route.Dst && r.Dev == route.Dev: // of a network that is connected: what it says of the way
-			route.MTU, route.Window = max(route.MTU, r.MTU), max(route.Window, r.Window)
+		case r.Dst.Bits() > best, !connected && r.Metric < route.Metric:
+			best, connected, route, of = r.Dst.Bits(), false, r, nil
+		case connected && r.Dst == route.Dst && r.Dev == route.Dev && (of == nil || r.Metric < of.Metric):
+			of = &f.Routes[i]
 		}
+	}
+	if of != nil {
+		route.MTU, route.Window = of.MTU, of.Window
 	}
 	return route, best >= 0
 }

@@ -83,13 +83,15 @@ func reveal(ladder []model.Rung, name string, v model.Verdict) {
 // of it by more than runs of seconds differ.
 const drops = 0.8
 
-// slowLoopback: one core of any host carries more than this over loopback, both ends together.
+// slowLoopback: a loopback that carries less than this is slow, whatever makes it so. Most hosts
+// carry many times as much on one core; a weak or busy one may not.
 const slowLoopback = 500 * unit.Mbit
 
-// slowInside tells whether TCP inside a host is as slow as between the hosts: a filter or a policer
-// of its own, say, acts in both, and no cable is to blame.
+// slowInside tells whether TCP inside a host is slow, and as slow as between the hosts but for how far
+// two runs differ: a filter or a policer of its own, say, acts in both, and no cable is to blame. A
+// loopback that carries more does not account for what is seen between the hosts.
 func slowInside(inside, between unit.BitRate) bool {
-	return inside < slowLoopback && inside <= between+between/2
+	return inside < slowLoopback && inside <= rungsSame*between
 }
 
 // FirstDrop says which rung is the first to fall short of what facts and the
@@ -111,7 +113,8 @@ func FirstDrop(ladder []model.Rung) string {
 	return ""
 }
 
-// dropInside tells of a host in which TCP is as slow as between the hosts.
+// dropInside tells of a host in which TCP is as slow as between the hosts, and slower than its core
+// was predicted to be.
 func dropInside(ladder []model.Rung) string {
 	inside, stream := rungOf(ladder, RungLoopback), rungOf(ladder, RungStream)
 	for _, r := range []*model.Rung{inside, stream} {
@@ -120,6 +123,9 @@ func dropInside(ladder []model.Rung) string {
 		}
 	}
 	if stream.Predicted == nil || *stream.Measured >= drops**stream.Predicted || !slowInside(*inside.Measured, *stream.Measured) {
+		return ""
+	}
+	if p := inside.Predicted; p != nil && *inside.Measured >= drops**p {
 		return ""
 	}
 	return fmt.Sprintf("the first rung that falls short is %s: inside one of the hosts, with no cable on the way, TCP reaches %s (the ladder says in which): look there first, at its packet filter and the limits of its services",

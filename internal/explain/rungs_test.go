@@ -71,32 +71,43 @@ func TestRungsWithoutBearingAreNamed(t *testing.T) {
 	}
 }
 
-// Where TCP is as slow inside a host as between the hosts, no cable is to blame. A loopback that one
-// core holds back says nothing of that kind.
+// Where TCP is as slow inside a host as between the hosts, no cable is to blame. A loopback that
+// carries more, or what its core can, says nothing of that kind.
 func TestTheFirstDropMayBeInsideAHost(t *testing.T) {
 	rung := func(name string, measured, predicted unit.BitRate) model.Rung {
 		return model.Rung{Rung: name, Seen: true, Measured: &measured, Predicted: &predicted}
 	}
 	for _, c := range []struct {
-		loopback, stream, predicted unit.BitRate
-		inside                      bool
+		loopback, core, stream, predicted unit.BitRate
+		inside                            bool
 	}{
-		{71.3 * unit.Mbit, 83.5 * unit.Mbit, 990 * unit.Mbit, true},
-		{28 * unit.Gbit, 83.5 * unit.Mbit, 990 * unit.Mbit, false},
-		{30 * unit.Gbit, 35 * unit.Gbit, 90 * unit.Gbit, false},
-		{700 * unit.Mbit, 83.5 * unit.Mbit, 990 * unit.Mbit, false},
-		{90 * unit.Mbit, 93 * unit.Mbit, 95 * unit.Mbit, false},
+		{71.3 * unit.Mbit, 400 * unit.Gbit, 83.5 * unit.Mbit, 990 * unit.Mbit, true},
+		{71.3 * unit.Mbit, 75 * unit.Mbit, 83.5 * unit.Mbit, 990 * unit.Mbit, false},
+		{28 * unit.Gbit, 400 * unit.Gbit, 83.5 * unit.Mbit, 990 * unit.Mbit, false},
+		{30 * unit.Gbit, 400 * unit.Gbit, 35 * unit.Gbit, 90 * unit.Gbit, false},
+		{700 * unit.Mbit, 400 * unit.Gbit, 83.5 * unit.Mbit, 990 * unit.Mbit, false},
+		{400 * unit.Mbit, 400 * unit.Gbit, 270 * unit.Mbit, 990 * unit.Mbit, false},
+		{290 * unit.Mbit, 400 * unit.Gbit, 270 * unit.Mbit, 990 * unit.Mbit, true},
+		{90 * unit.Mbit, 400 * unit.Gbit, 93 * unit.Mbit, 95 * unit.Mbit, false},
 	} {
-		got := FirstDrop([]model.Rung{rung(RungLoopback, c.loopback, 400*unit.Gbit), rung(RungStream, c.stream, c.predicted)})
+		got := FirstDrop([]model.Rung{rung(RungLoopback, c.loopback, c.core), rung(RungStream, c.stream, c.predicted)})
 		if strings.Contains(got, "inside one of the hosts") != c.inside {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
+	one := []model.Rung{rung(RungLoopback, 71.3*unit.Mbit, 0), rung(RungStream, 83.5*unit.Mbit, 990*unit.Mbit)}
+	one[0].Predicted = nil
+	if got := FirstDrop(one); !strings.Contains(got, "inside one of the hosts") {
+		t.Errorf("nothing predicts the loopback: %q", got)
+	}
 }
 
-// A verdict about the path is held against a host that is as slow inside.
+// A verdict about the path is held against a host that is as slow inside, and not against one that is
+// faster.
 func TestAHostThatIsSlowInsideIsHeldAgainstThePath(t *testing.T) {
-	for inside, want := range map[unit.BitRate]int{71 * unit.Mbit: 1, 28 * unit.Gbit: 0} {
+	for inside, want := range map[unit.BitRate]int{
+		71 * unit.Mbit: 1, 90 * unit.Mbit: 1, 100 * unit.Mbit: 0, 120 * unit.Mbit: 0, 28 * unit.Gbit: 0,
+	} {
 		v := model.Verdict{Limiter: model.PathQueue, Where: model.AtPath, Confidence: 0.75}
 		weigh(&v, map[string]unit.BitRate{RungStream: 83 * unit.Mbit, RungLoopback: inside})
 		if len(v.Contradictions) != want || (v.Confidence < 0.75) != (want > 0) {

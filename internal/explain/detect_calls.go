@@ -270,10 +270,11 @@ func (m *mountView) oneByOne() bool {
 	return m.inflight < severalCalls && m.net > 0 && m.wire > 0 && m.net+m.wire >= allNet*m.rtt
 }
 
-// waitsForSlot: calls wait for a slot most of their life, hardly more than one is under way, and the
-// path accounts for most of the time of that one. What losses add to it is the lesser part.
+// waitsForSlot: reads wait for a slot most of their life, hardly more than one is under way, and the
+// path accounts for most of the time of that one. What losses add to it is the lesser part. A write
+// also waits, before it is sent, for room in the socket, which the path empties.
 func (m *mountView) waitsForSlot() bool {
-	return m.inflight < severalCalls && m.queue >= serverShare*m.life && m.net > 0 && m.wire > 0 && m.net+m.wire >= netShare*m.rtt
+	return m.op == "READ" && m.inflight < severalCalls && m.queue >= serverShare*m.life && m.net > 0 && m.wire > 0 && m.net+m.wire >= netShare*m.rtt
 }
 
 // inTurns: the path carries the calls under way and then idles until the client asks

@@ -110,6 +110,22 @@ func TestLossesBesideFewSlots(t *testing.T) {
 	}
 }
 
+// TestWritesThatWaitForTheSocket: a call that carries data also waits, before it is sent, for room in
+// the socket, which a lossy path keeps full. That makes the slots no fewer.
+func TestWritesThatWaitForTheSocket(t *testing.T) {
+	const ms = time.Millisecond
+	k := knobs{rate: 16 * readSize * 8, rtt: 12 * ms, minRTT: 10 * ms, retrans: 0.002}
+	c := Watched(k.build().Sender, model.Known(bitRate(5e7)))
+	for i := range c.Sender.Samples {
+		n := time.Duration(16 * i / 10)
+		op := model.NFSOp{Ops: int64(n), BytesSent: int64(n) * readSize, BytesRecv: int64(n) * 200, Queue: n * 300 * ms, RTT: n * 65 * ms, Execute: n * 365 * ms}
+		c.Sender.Samples[i].NFS = &model.NFSCount{Mount: "/mnt/nas", Ops: map[string]model.NFSOp{"WRITE": op}, MaxSlots: 64}
+	}
+	if v := Judge(c); v.Limiter != model.PathLoss {
+		t.Errorf("%s (%.2f), %v: %s", v.Limiter, v.Confidence, v.Alternatives, v.Line)
+	}
+}
+
 func TestNFS(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tc := range []struct {

@@ -216,7 +216,13 @@ func (m *mover) dial(ctx context.Context, o TCPOptions) (out []tcpEnds, err erro
 func (p TCPPair) ends(ctx context.Context, via string, agents [2]*host.Client) (tcpEnds, error) {
 	if !p.Itself() {
 		from, to, err := reach.Path(ctx, via, p.Names[:], agents[:])
-		return tcpEnds{names: p.As, addrs: [2]netip.Addr{from, to}, agents: agents}, err
+		if err != nil {
+			return tcpEnds{}, err
+		}
+		if err := reach.TwoHosts(from, to); err != nil {
+			return tcpEnds{}, fmt.Errorf("find the data path from %s to %s: %w", p.As[0], p.As[1], err)
+		}
+		return tcpEnds{names: p.As, addrs: [2]netip.Addr{from, to}, agents: agents}, nil
 	}
 	to := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	if via != "" {

@@ -77,7 +77,7 @@ func (s *hosts) copy(ctx context.Context, label string, w model.StudyWorkload, f
 	return copy.Measure(ctx, s.env, j, label, s.p)
 }
 
-// route is the data path between two hosts of the study.
+// route is the data path between two hosts of the study, which are not one by two names.
 func (s *hosts) route(ctx context.Context, from, to *experiment.Host) (a, b netip.Addr, err error) {
 	var names []host.Name
 	for _, h := range []*experiment.Host{from, to} {
@@ -87,5 +87,8 @@ func (s *hosts) route(ctx context.Context, from, to *experiment.Host) (a, b neti
 		}
 		names = append(names, n)
 	}
-	return reach.Path(ctx, s.file.Via, names, []*host.Client{s.agents[from.Name], s.agents[to.Name]})
+	if a, b, err = reach.Path(ctx, s.file.Via, names, []*host.Client{s.agents[from.Name], s.agents[to.Name]}); err != nil {
+		return a, b, err
+	}
+	return a, b, reach.TwoHosts(a, b)
 }

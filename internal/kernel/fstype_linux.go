@@ -1,8 +1,12 @@
 package kernel
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,4 +61,48 @@ func StartsNoPrograms(dir string) bool {
 		}
 		dir = up
 	}
+}
+
+// servers are the types of file systems on NFS and SMB servers by the names that the kernel has for them.
+var servers = map[string]int64{
+	"nfs": unix.NFS_SUPER_MAGIC, "nfs4": unix.NFS_SUPER_MAGIC, "cifs": unix.CIFS_SUPER_MAGIC, "smb3": unix.SMB2_SUPER_MAGIC,
+}
+
+// TypeOf is the type of the file system on which an open file lies, as statfs(2) numbers them; 0: not told. Of a
+// mount of NFS or SMB statfs asks the server, and the kernel's table of mounts does not.
+func TypeOf(fd int) int64 {
+	info, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(fd))
+	if err == nil {
+		table, _ := os.ReadFile("/proc/self/mountinfo") // else statfs tells
+		if magic, ok := servers[mountType(info, table)]; ok {
+			return magic
+		}
+	}
+	var st unix.Statfs_t
+	if unix.Fstatfs(fd, &st) != nil {
+		return 0
+	}
+	return int64(uint32(st.Type))
+}
+
+// mountType is the name of the type of the mount that proc_pid_fdinfo(5) tells a file to lie on, by
+// proc_pid_mountinfo(5), of which one line is parsed, however many mounts there are; "": not told.
+func mountType(fdinfo, mountinfo []byte) string {
+	id := ""
+	for line := range bytes.Lines(fdinfo) {
+		if rest, ok := strings.CutPrefix(string(line), "mnt_id:"); ok {
+			id = strings.TrimSpace(rest)
+		}
+	}
+	for line := range bytes.Lines(mountinfo) {
+		if id == "" || !bytes.HasPrefix(line, []byte(id+" ")) {
+			continue
+		}
+		mounts, err := ParseMountinfo(line)
+		if err != nil || len(mounts) != 1 {
+			return ""
+		}
+		return mounts[0].Type
+	}
+	return ""
 }

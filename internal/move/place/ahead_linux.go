@@ -1,12 +1,8 @@
 package place
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -97,44 +93,4 @@ func (p *Place) settleHead() {
 	if p.Served() && !m.headed.Swap(true) {
 		m.beside.Go(func() error { return unix.Fdatasync(int(m.f.Fd())) })
 	}
-}
-
-// named are the types of file systems of servers by the names that the kernel has for them.
-var named = map[string]int64{"nfs": unix.NFS_SUPER_MAGIC, "nfs4": unix.NFS_SUPER_MAGIC, "cifs": unix.CIFS_SUPER_MAGIC, "smb3": unix.SMB2_SUPER_MAGIC}
-
-// typeOf is the type of the file system of a directory; 0: not told. Of a mount of NFS or SMB statfs asks the
-// server, and the kernel's table of mounts does not.
-func typeOf(fd int) int64 {
-	info, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(fd))
-	if err == nil {
-		table, _ := os.ReadFile("/proc/self/mountinfo") // else statfs tells
-		if magic, ok := named[mountType(info, table)]; ok {
-			return magic
-		}
-	}
-	var st unix.Statfs_t
-	if unix.Fstatfs(fd, &st) != nil {
-		return 0
-	}
-	return int64(uint32(st.Type))
-}
-
-// mountType is the name of the type of the file system on which an open file lies, by proc_pid_fdinfo(5) and
-// proc_pid_mountinfo(5); "": not told.
-func mountType(fdinfo, mountinfo []byte) string {
-	id := ""
-	for line := range bytes.Lines(fdinfo) {
-		if rest, ok := strings.CutPrefix(string(line), "mnt_id:"); ok {
-			id = strings.TrimSpace(rest)
-		}
-	}
-	for line := range bytes.Lines(mountinfo) {
-		if id == "" || !bytes.HasPrefix(line, []byte(id+" ")) {
-			continue
-		}
-		_, after, _ := strings.Cut(string(line), " - ")
-		name, _, _ := strings.Cut(after, " ")
-		return name
-	}
-	return ""
 }

@@ -34,7 +34,7 @@ func (p *Place) onDevice(d *dir) {
 		s = &fileSystem{first: d}
 		fsType := p.fsType
 		if d.path != "" {
-			fsType = typeOf(d.fd)
+			fsType = kernel.TypeOf(d.fd)
 		}
 		d.remote, d.nfs = isRemote(fsType), fsType == unix.NFS_SUPER_MAGIC
 		d.timeSyncs = d.smb() && tells(fsType)

@@ -71,7 +71,7 @@ func (p *Place) lockOnce(root string) (locked *os.File, err error) {
 		return nil, fmt.Errorf("lock target: %w", err)
 	}
 	var probing errgroup.Group
-	if p.fsType = typeOf(p.root); p.onSMB() {
+	if p.fsType = kernel.TypeOf(p.root); p.onSMB() {
 		p.probed = true // nearly all fold case; one that does not is asked for a directory's names more often
 	} else {
 		probing.Go(func() (err error) { p.probed, err = p.probeFolding(); return err })

@@ -56,7 +56,7 @@ type engine struct {
 	dst    move.Sink
 	report *move.Report
 	o      Options
-	pace   *pace
+	pace   *move.Pacer
 	blocks chan task
 	bufs   *buffers
 	large  chan struct{}
@@ -92,7 +92,7 @@ func Copy(ctx context.Context, src move.Source, dst move.Sink, r *move.Report, o
 	if o.Spent == nil {
 		o.Spent = &Spent{}
 	}
-	e := &engine{Spent: o.Spent, src: src, dst: dst, report: r, o: o, pace: newPace(o.Rate), blocks: make(chan task), large: make(chan struct{}, largeFiles), turned: turned}
+	e := &engine{Spent: o.Spent, src: src, dst: dst, report: r, o: o, pace: move.NewPacer(o.Rate), blocks: make(chan task), large: make(chan struct{}, largeFiles), turned: turned}
 	err := errors.Join(e.run(ctx), e.links.Close())
 	return e.Times(), err
 }
@@ -269,7 +269,7 @@ func (e *engine) pack(ctx context.Context, f move.SourceFile, small *room) error
 	if err := f.Changed(); err != nil {
 		return err
 	}
-	if err := e.pace.wait(ctx, len(b.Data)); err != nil {
+	if err := e.pace.Wait(ctx, len(b.Data)); err != nil {
 		return err
 	}
 	e.write.Begin()
@@ -393,7 +393,7 @@ func (e *engine) move(ctx context.Context, t task, buf []byte) (move.Leaf, error
 		if err != nil || len(b.Extents) == 0 {
 			return move.Leaf{}, err
 		}
-		if err = e.pace.wait(ctx, len(b.Data)); err != nil {
+		if err = e.pace.Wait(ctx, len(b.Data)); err != nil {
 			return move.Leaf{}, err
 		}
 		e.write.Begin()

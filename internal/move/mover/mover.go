@@ -33,7 +33,7 @@ type mover struct {
 	task   Task
 	keys   *wire.Keys
 	report *move.Report
-	pace   *wire.Pacer  // of all that this end sends
+	pace   *move.Pacer  // of all that this end sends
 	stats  []wire.Stats // of each other end
 
 	src    move.Source
@@ -84,7 +84,7 @@ func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	m.pace = wire.NewPacer(m.task.Limit)
+	m.pace = move.NewPacer(m.task.Limit)
 	m.stats = make([]wire.Stats, max(1, len(m.task.Spread)))
 	m.keys = &wire.Keys{Run: m.task.Run, Secret: m.task.Secret, Self: self, Plain: m.task.Plain}
 	from, err := route.SourceOf(move.Strings(m.task.Read))

@@ -149,7 +149,7 @@ func (f *fan) pass(c *Conn, o outgoing) error {
 		defer f.s.pool.give(o.buf)
 	}
 	defer o.sent()
-	if err := f.s.o.Pace.wait(f.ctx, len(o.data)); err != nil {
+	if err := f.s.o.Pace.Wait(f.ctx, len(o.data)); err != nil {
 		return err
 	}
 	return c.send(o.frame)

@@ -24,7 +24,7 @@ type Options struct {
 	Plan bool
 	// Pace holds the data below a rate, of several sessions together where they share it; nil: no
 	// limit.
-	Pace *Pacer
+	Pace *move.Pacer
 	// Ask has the target asked which small files it has as they are: of those no data are read.
 	// The sink has to be a move.Finder.
 	Ask bool
@@ -439,44 +439,6 @@ func (s *sender) forget(f *sentFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.files, f.id)
-}
-
-// Pacer holds data below a rate.
-type Pacer struct {
-	rate int64 // bytes per second
-	mu   sync.Mutex
-	free time.Time // when the next byte may go
-}
-
-// NewPacer is one of so many bytes per second; 0: no limit, nil.
-func NewPacer(rate int64) *Pacer {
-	if rate <= 0 {
-		return nil
-	}
-	return &Pacer{rate: rate}
-}
-
-// wait waits until n bytes may go.
-func (p *Pacer) wait(ctx context.Context, n int) error {
-	if p == nil {
-		return nil
-	}
-	p.mu.Lock()
-	now := time.Now()
-	if p.free.Before(now) {
-		p.free = now
-	}
-	at := p.free
-	p.free = p.free.Add(time.Duration(float64(n) / float64(p.rate) * float64(time.Second)))
-	p.mu.Unlock()
-	t := time.NewTimer(time.Until(at))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // sorted are the leaves of a file in ascending order.

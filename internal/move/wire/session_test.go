@@ -184,23 +184,6 @@ func TestAnEndThatIsInterruptedTellsTheOther(t *testing.T) {
 	}
 }
 
-func TestALimitHoldsTheRate(t *testing.T) {
-	p := NewPacer(1000)
-	for range 3 {
-		if err := p.wait(t.Context(), 10); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := p.wait(ctx, 1<<30); err != nil {
-		_ = err // whichever of the two the select takes
-	}
-	if err := p.wait(ctx, 1); err == nil {
-		t.Error("a wait of days ends without an error")
-	}
-}
-
 // gathering is a source that opens no file before as many are asked for as are read at once.
 type gathering struct {
 	*memoryTree

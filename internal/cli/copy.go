@@ -265,8 +265,11 @@ func whileMoving(r *copy.Result) string {
 // copyHeadline is the result in one line.
 func copyHeadline(r *copy.Result) string {
 	took := unit.Short(r.Took())
-	switch r.State {
+	switch m := r.Moved; r.State {
 	case "done":
+		if m.Same > 0 && m.Files+m.Symlinks+m.HardLinks+m.Specials+m.Bytes+m.Deleted == 0 {
+			return fmt.Sprintf("nothing to copy: the target has all of it (found in %s)", took)
+		}
 		return fmt.Sprintf("copied %v in %s (%v/s%s)%s", unit.Bytes(r.Moved.Bytes), took, unit.Bytes(r.Rate/8), whileMoving(r), spreadOver(r))
 	case "lossy":
 		return fmt.Sprintf("copied %v in %s, but something could not be kept", unit.Bytes(r.Moved.Bytes), took)

@@ -191,6 +191,7 @@ func copyDocument(r *copy.Result, named int) document.Document {
 	}
 	row("files", m.Files, unit.Bytes(m.Bytes).String()+" of data")
 	row("there already", m.Same, unit.Bytes(m.SameBytes).String())
+	row("mended", m.Mended, "there already: owner, mode, time or attributes set as the source has them")
 	row("directories", m.Directories, "")
 	row("symlinks", m.Symlinks, "")
 	row("hard links", m.HardLinks, "")
@@ -268,6 +269,9 @@ func copyHeadline(r *copy.Result) string {
 	switch m := r.Moved; r.State {
 	case "done":
 		if m.Same > 0 && m.Files+m.Symlinks+m.HardLinks+m.Specials+m.Bytes+m.Deleted == 0 {
+			if m.Mended > 0 {
+				return fmt.Sprintf("no data to copy: metadata of %s set in %s", unit.Count(int(m.Mended), "entry"), took)
+			}
 			return fmt.Sprintf("nothing to copy: the target has all of it (found in %s)", took)
 		}
 		return fmt.Sprintf("copied %v in %s (%v/s%s)%s", unit.Bytes(r.Moved.Bytes), took, unit.Bytes(r.Rate/8), whileMoving(r), spreadOver(r))

@@ -32,6 +32,9 @@ func AppendEntry(b []byte, e *Entry) []byte {
 	if e.Sparse {
 		flags |= 2
 	}
+	if e.Stood {
+		flags |= 4
+	}
 	for _, n := range []uint64{e.Node.Dev, e.Node.Ino, uint64(e.Links), uint64(e.Major), uint64(e.Minor), flags} {
 		b = binary.AppendUvarint(b, n)
 	}
@@ -99,8 +102,8 @@ func DecodeEntry(b []byte) (e *Entry, rest []byte, err error) {
 	e.Size = r.varint()
 	e.Node = Node{r.uvarint(u64), r.uvarint(u64)}
 	e.Links, e.Major, e.Minor = uint32(r.uvarint(u32)), uint32(r.uvarint(u32)), uint32(r.uvarint(u32))
-	flags := r.uvarint(3)
-	e.Linked, e.Sparse = flags&1 != 0, flags&2 != 0
+	flags := r.uvarint(7)
+	e.Linked, e.Sparse, e.Stood = flags&1 != 0, flags&2 != 0, flags&4 != 0
 	e.Target, e.First = r.text(MaxTarget), r.text(MaxPath)
 	for range r.uvarint(MaxXattrs) {
 		if r.err != nil {

@@ -74,6 +74,7 @@ type Entry struct {
 	First  string // the path of an entry with the same inode that came before, if there is one
 	Linked bool   // First counts: this is a further name (First may be "" only for the root)
 	Sparse bool   // a file that has less allocated than its size
+	Stood  bool   // of a directory, in its target's own list: it was there before the copy
 }
 
 // Identity is what tells whether a file is the same and unchanged: after a change of

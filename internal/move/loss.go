@@ -40,6 +40,7 @@ type Summary struct {
 	Resumed     int64 `json:"resumed_bytes"`
 	Same        int64 `json:"same_entries"` // were there already, but for directories
 	SameBytes   int64 `json:"same_bytes"`
+	Mended      int64 `json:"mended_entries"` // were there already, with other metadata than the source's
 	Deleted     int64 `json:"deleted"`
 	Retried     int64 `json:"retried_files"` // changed while they were read, once
 	Excluded    int64 `json:"excluded"`

@@ -84,7 +84,7 @@ const LostSetuid = move.LostSetuid
 
 // Step is one line of a plan.
 type Step struct {
-	Do   string `json:"do"` // "new", "replace", "delete", "refuse"
+	Do   string `json:"do"` // "new", "replace", "mend" (metadata), "delete", "refuse"
 	Kind string `json:"kind"`
 	Path string `json:"path"` // below the target, quoted as losses are
 	Size int64  `json:"bytes"`

@@ -35,6 +35,7 @@ func (s *spreading) count(first bool) {
 		s.total.JournalNs, s.total.Deleted = s.total.JournalNs+m.JournalNs, s.total.Deleted+m.Deleted
 		if first { // a later one finds what the first has made
 			s.total.Same, s.total.SameBytes = s.total.Same+m.Same, s.total.SameBytes+m.SameBytes
+			s.total.Mended += m.Mended
 			s.total.Directories, s.total.Excluded = s.total.Directories+m.Directories, s.total.Excluded+m.Excluded
 		}
 		e.work = nil

@@ -153,7 +153,7 @@ func (p *Place) same(d *dir, name string, e *move.Entry) error {
 	if err != nil {
 		return err
 	}
-	p.describe(fd, e)
+	p.mend(fd, e)
 	p.kept(e)
 	return unix.Close(fd)
 }

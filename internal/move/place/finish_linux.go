@@ -74,7 +74,11 @@ func (p *Place) describeDir(e *move.Entry) error {
 		return nil
 	}
 	defer p.release(d)
-	p.describe(d.fd, e)
+	if e.Stood {
+		p.mend(d.fd, e)
+	} else {
+		p.describe(d.fd, e)
+	}
 	return p.syncDir(d)
 }
 

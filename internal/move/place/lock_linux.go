@@ -184,7 +184,10 @@ func (p *Place) forgetAll() error {
 	if eerr := end(); eerr != nil {
 		return errors.Join(err, ending(eerr))
 	}
-	if !p.bare.Load() || len(p.last.Xattrs) > 0 || !p.onlyTimed(p.root, p.last) {
+	switch {
+	case p.last.Stood:
+		p.mend(p.root, p.last)
+	case !p.bare.Load() || len(p.last.Xattrs) > 0 || !p.onlyTimed(p.root, p.last):
 		p.describe(p.root, p.last)
 	}
 	return err

@@ -48,7 +48,11 @@ func (p *Place) Make(ctx context.Context, e *move.Entry) error {
 	if err != nil {
 		return err
 	}
-	p.describe(fd, e)
+	if action == Same {
+		p.mend(fd, e)
+	} else {
+		p.describe(fd, e)
+	}
 	err = unix.Close(fd)
 	if action != Same && err == nil {
 		if err = p.give(d, temp, name); err != nil {
@@ -80,14 +84,18 @@ func (p *Place) special(d *dir, temp string, e *move.Entry) (err error) {
 }
 
 // directory makes a directory that only we may use, until Finish sets its metadata.
-func (p *Place) directory(e *move.Entry) error {
-	if e.Path != "" {
-		if err := p.haveDir(e); err != nil {
-			return err
-		}
+func (p *Place) directory(e *move.Entry) (err error) {
+	x := *e
+	if e.Path == "" {
+		x.Stood, err = p.heldSomething()
+	} else {
+		x.Stood, err = p.haveDir(e)
+	}
+	if err != nil {
+		return err
 	}
 	p.mu.Lock()
-	err := p.dirs.Add(e)
+	err = p.dirs.Add(&x)
 	p.mu.Unlock()
 	if err == nil {
 		p.report.Count(func(s *move.Summary) { s.Directories++ })
@@ -95,33 +103,46 @@ func (p *Place) directory(e *move.Entry) error {
 	return err
 }
 
-// haveDir makes a directory that is not there.
-func (p *Place) haveDir(e *move.Entry) error {
+// heldSomething tells whether the root held anything before: one that did not may be made for the copy.
+func (p *Place) heldSomething() (bool, error) {
+	root, err := p.dir("")
+	if err != nil {
+		return false, err
+	}
+	defer p.release(root)
+	return !root.fresh, nil
+}
+
+// haveDir makes a directory that is not there, and tells whether it was, as the end is to find it.
+func (p *Place) haveDir(e *move.Entry) (stood bool, err error) {
 	d, name, err := p.parent(e.Path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer p.release(d)
 	if d.fresh { // at most this run's own entry has the name
 		if err := p.makeDir(d, name, e); !errors.Is(err, unix.EEXIST) {
-			return err
+			return false, err
 		}
 	}
 	action, st, err := p.decide(d, name, e)
 	if err != nil {
-		return err
+		return false, err
 	}
 	switch {
 	case action == Replace:
 		if err := unix.Unlinkat(d.fd, name, 0); err != nil {
-			return fmt.Errorf("replace what is no directory: %w", err)
+			return false, fmt.Errorf("replace what is no directory: %w", err)
 		}
 	case action == Same && st.Mode&0o700 != 0o700:
-		return p.unlock(e.Path, st.Mode)
+		if st.Mode&0o7777 != e.Mode || st.Uid != e.UID || st.Gid != e.GID {
+			p.report.Count(func(s *move.Summary) { s.Mended++ }) // in the end its mode may be right by unlocking
+		}
+		return false, p.unlock(e.Path, st.Mode)
 	case action == Same:
-		return nil
+		return true, nil
 	}
-	return p.makeDir(d, name, e)
+	return false, p.makeDir(d, name, e)
 }
 
 func (p *Place) makeDir(d *dir, name string, e *move.Entry) error {

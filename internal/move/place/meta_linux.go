@@ -1,7 +1,6 @@
 package place
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -47,11 +46,7 @@ func (p *Place) describeIn(fd int, e *move.Entry, made *dir) (timely bool) {
 		found = p.stripMade(proc, e, made)
 	}
 	p.attributes(proc, e)
-	mode := e.Mode
-	if e.Kind == move.File && mode&0o6000 != 0 && !p.o.Setuid {
-		mode &^= 0o6000
-		p.report.Lose(move.LostSetuid, e.Path, "mode %04o", e.Mode)
-	}
+	mode := p.modeOf(e)
 	// A new owner clears set-ID bits, and an ACL is part of the mode.
 	right := (made != nil || e.Kind == move.Directory) && st.Mode&0o7777 == mode && !given && !found && len(e.Xattrs) == 0
 	if e.Kind != move.Symlink && !right {
@@ -154,16 +149,16 @@ func (p *Place) strip(proc string, e *move.Entry) (found bool) {
 	return found
 }
 
-// isOurs tells whether an attribute is one that a copy removes where the source does not have it.
+// isOurs tells whether an attribute is one that a copy removes where the source does not have it: rights among
+// them, but no label that the target gives by itself.
 func isOurs(name string) bool {
-	return strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.posix_acl_")
+	return name == "security.capability" || strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.posix_acl_")
 }
 
 // attributes sets extended attributes, ACLs among them.
 func (p *Place) attributes(proc string, e *move.Entry) {
 	for _, x := range e.Xattrs {
-		old := make([]byte, len(x.Value)+1)
-		if n, err := unix.Getxattr(proc, x.Name, old); err == nil && bytes.Equal(old[:n], x.Value) {
+		if holds(proc, x) {
 			continue // a label that the target gives by itself
 		}
 		if err := unix.Setxattr(proc, x.Name, x.Value, 0); err != nil {

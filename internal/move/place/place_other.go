@@ -29,6 +29,9 @@ func (p *Place) Unlocked() bool { return false }
 // Decide says what becomes of an entry.
 func (p *Place) Decide(*move.Entry) (Action, error) { return New, errors.ErrUnsupported }
 
+// Amiss says what a copy would set of what is there.
+func (p *Place) Amiss(*move.Entry) ([]string, error) { return nil, errors.ErrUnsupported }
+
 // Make implements move.Sink.
 func (p *Place) Make(context.Context, *move.Entry) error { return errors.ErrUnsupported }
 

@@ -2,6 +2,7 @@ package place
 
 import (
 	"context"
+	"strings"
 
 	"linerate/internal/failure"
 	"linerate/internal/move"
@@ -65,11 +66,11 @@ func spared(list []Doomed) error {
 
 // Step is one thing that a copy would do.
 type Step struct {
-	Do   string // "new", "replace", "delete", "refuse"
+	Do   string // "new", "replace", "mend" (the metadata of what is there), "delete", "refuse"
 	Kind move.Kind
 	Path string // bytes, below the target
 	Size int64  // Bytes
-	Why  string // of "refuse"
+	Why  string // of "refuse", and what "mend" sets
 }
 
 // Planned is a sink that changes nothing: it says by the decisions of a copy what that would
@@ -90,14 +91,31 @@ func (p *Planned) Make(_ context.Context, e *move.Entry) error {
 	case err != nil:
 		p.Rep.Lose(move.Failed, e.Path, "%v", err)
 		return p.Step(Step{Do: "refuse", Kind: e.Kind, Path: e.Path, Size: e.Size, Why: err.Error()})
-	case action == Same && e.Kind == move.Directory:
-		return nil
 	case action == Same:
-		p.Rep.Count(func(m *move.Summary) { m.Same++; m.SameBytes += e.Size })
-		return nil
+		return p.stays(e)
 	}
 	p.Rep.Count(func(m *move.Summary) { Counted(m, e) })
 	return p.Step(Step{Do: action.String(), Kind: e.Kind, Path: e.Path, Size: e.Size})
+}
+
+// stays counts an entry whose content is there, and says what of its metadata would be set.
+func (p *Planned) stays(e *move.Entry) error {
+	if e.Kind != move.Directory {
+		p.Rep.Count(func(m *move.Summary) { m.Same++; m.SameBytes += e.Size })
+	}
+	if e.Linked {
+		return nil // its first name tells
+	}
+	amiss, err := p.Amiss(e)
+	if err != nil {
+		p.Rep.Lose(move.Failed, e.Path, "look at it: %v", err)
+		return nil
+	}
+	if len(amiss) == 0 {
+		return nil
+	}
+	p.Rep.Count(func(m *move.Summary) { m.Mended++ })
+	return p.Step(Step{Do: "mend", Kind: e.Kind, Path: e.Path, Size: e.Size, Why: strings.Join(amiss, "; ")})
 }
 
 // Counted counts an entry that would be copied.

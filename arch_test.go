@@ -44,7 +44,7 @@ var bans = []struct {
 	{"github.com/safchain/", []string{"kernel"}, "ethtool is a door to the kernel"},
 	{"github.com/gosnmp/", []string{"kernel"}, "asking a switch is an effect on the network; credentials stay in one room"},
 	{"net/http", []string{"web"}, "no room but the live page listens or fetches: linerate never phones anybody"},
-	{"linerate/internal/size", []string{"size", "cli", "rules", "explain"}, "the calculators answer questions of people; rules and explain take from it what a slot, a buffer, slots and read-ahead carry (slot.go, buffer.go, flight.go), so that each formula stands once, and no answers: what a verdict is computed from is recorded with its inputs"},
+	{"linerate/internal/size", []string{"size", "cli", "rules", "explain", "guide"}, "the calculators answer questions of people; rules, explain and guide take from it what a slot, a buffer, slots and read-ahead carry (slot.go, buffer.go, flight.go), so that each formula stands once, and no answers: what a verdict is computed from is recorded with its inputs"},
 	{"github.com/parquet-go/", []string{"report"}, "one export knows that format; nothing of linerate's own is kept in it"},
 	{"github.com/gdamore/", []string{"report"}, "one file draws on a terminal: what it draws is a document's text, in which nothing is left that a terminal could obey"},
 	{"github.com/goccy/go-yaml", []string{"conf", "guide", "published", "kernel"}, "conf bounds what a file costs before it is parsed; guide and published decode the program's own data, kernel one small file with the credentials of a switch, whose values are taken as they stand; conf.Bounded sees it first"},

@@ -65,12 +65,20 @@ func change(host, id, from, to, advice string) model.Fix {
 	return model.Fix{Kind: model.FixSetting, Setting: id, Host: host, From: from, To: to, Advice: advice}
 }
 
+// larger is a change to a larger value; where that is the largest already, no setting helps one connection.
+func larger(host, id, from, to, advice string) model.Fix {
+	if to == strings.Join(strings.Fields(from), " ") {
+		return operator(host, id+" is at the most that a kernel has: use several connections, of which each has a buffer of its own")
+	}
+	return change(host, id, from, to, advice)
+}
+
 func windowFix(s *scene, f *finding) model.Fix {
 	e := s.c.Receiver
 	switch f.cause {
 	case causeSysctl:
 		from, _ := e.setting(rmemSetting)
-		return change(e.Host, rmemSetting, from, raise(s, from), "let the receive buffer grow to what the rate and the round trip need")
+		return larger(e.Host, rmemSetting, from, raise(s, from), "let the receive buffer grow to what the rate and the round trip need")
 	case causeAutotuning:
 		return change(e.Host, moderateSetting, "0", "1", "let the kernel size receive buffers")
 	case causeScaling:
@@ -105,7 +113,7 @@ func sendFix(s *scene, f *finding) model.Fix {
 	switch f.cause {
 	case causeSysctl:
 		from, _ := e.setting(wmemSetting)
-		return change(e.Host, wmemSetting, from, raise(s, from), "let the send buffer grow to what the rate and the round trip need")
+		return larger(e.Host, wmemSetting, from, raise(s, from), "let the send buffer grow to what the rate and the round trip need")
 	case causeCapped:
 		return allow(s, e, wmemMaxSetting)
 	case causeUnknown:
@@ -171,8 +179,8 @@ func allow(s *scene, e *End, id string) model.Fix {
 	if n := neededBytes(s) / 2; n > to {
 		to = n
 	}
-	up := min(math.Ceil(to/float64(unit.MiB))*float64(unit.MiB), math.MaxInt32/2)
-	return change(e.Host, id, from, strconv.FormatInt(int64(up), 10),
+	up := max(int64(min(math.Ceil(to/float64(unit.MiB))*float64(unit.MiB), math.MaxInt32/2)), running)
+	return larger(e.Host, id, from, strconv.FormatInt(up, 10),
 		"let programs have the buffer that they ask for; it is for connections opened after it: log in, or mount, again")
 }
 

@@ -6,8 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/size"
 	"linerate/internal/unit"
 )
+
+// Largest is the most that the setting holds, in bytes; 0: not known.
+func (s Setting) Largest() int64 {
+	if s.TimesBDP > 0 { // a socket's buffer
+		return size.LargestBuffer
+	}
+	return 0
+}
 
 // ValueFor evaluates the setting's rule for a path with a rate and an RTT: the last number of
 // the default d becomes TimesBDP × rate × RTT, in bytes; the others stay. If the default is

@@ -34,6 +34,13 @@ func fixedBuffer() Rule {
 	}
 }
 
+// enoughFixed is the buffer for so many bytes in flight, as far as one connection can have them: beyond that it
+// takes several.
+func enoughFixed(flight unit.Bytes) int64 { return int64(min(2*flight, largestFixed)) }
+
+// largestFixed is the largest buffer that these systems take (illumos tcp_tunables.c; FreeBSD's windows end there).
+const largestFixed = unit.GiB
+
 // smallFor is the finding where a buffer is too small for the path, or small where none is known.
 func smallFor(name string, n unit.Bytes, c Context) *model.Finding {
 	found := model.Finding{
@@ -57,6 +64,6 @@ func smallFor(name string, n unit.Bytes, c Context) *model.Finding {
 	found.Severity = Medium
 	found.Title = "a connection's buffer is too small for the path: " + name
 	found.Observed = fmt.Sprintf("%s = %d: %s at %s for a program that does not ask for another size", name, n, *bound, c.RTT)
-	found.Fix = fmt.Sprintf("as root: ipadm set-prop -p %s=%d tcp (raise max_buf and _cwnd_max to it first); it acts on new connections", name, 2*int64(c.BDP()))
+	found.Fix = fmt.Sprintf("as root: ipadm set-prop -p %s=%d tcp (raise max_buf and _cwnd_max to it first); it acts on new connections", name, enoughFixed(c.BDP()))
 	return &found
 }

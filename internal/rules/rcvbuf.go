@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 
 	"linerate/internal/model"
 	"linerate/internal/size"
@@ -24,7 +25,7 @@ func receiveBuffer() Rule {
 			}
 			found.Title = "the receive buffer " + found.Title
 			found.Observed = fmt.Sprintf("net.ipv4.tcp_rmem allows %s", found.Observed)
-			found.Fix = fmt.Sprintf("raise the maximum of net.ipv4.tcp_rmem to at least %s", b.need(c.BDP()))
+			found.Fix = "raise the maximum of net.ipv4.tcp_rmem to " + b.enough(c.BDP())
 			found.Source = receiveBufferSource
 			return []model.Finding{*found}
 		},
@@ -66,6 +67,17 @@ func sendSide(f *model.Facts) (buffer, bool) {
 // repaired (tcp_rcv_space_adjust and tcp_sndbuf_expand of net/ipv4/tcp_input.c double for that).
 func (b buffer) need(flight unit.Bytes) unit.Bytes {
 	return max(2*flight, unit.Bytes(float64(flight)/b.share))
+}
+
+// enough words what the buffer has to be for n bytes in flight: what no buffer holds takes several connections.
+func (b buffer) enough(flight unit.Bytes) string {
+	need := b.need(flight)
+	if need <= size.LargestBuffer {
+		return fmt.Sprintf("at least %s", need)
+	}
+	one := float64(size.LargestBuffer) * min(b.share, 0.5) // of it a need is at least twice what is in flight
+	n := int(math.Ceil(float64(flight) / min(one, size.LargestWindow)))
+	return fmt.Sprintf("%d, the most that there is, and use at least %s: one cannot have %s in flight", size.LargestBuffer, unit.Count(n, "connection"), flight)
 }
 
 // against compares the payload that fits into the buffer with the bandwidth-delay product; nil

@@ -227,3 +227,25 @@ func TestReadmeCountsTheRules(t *testing.T) {
 		t.Errorf("README.md has no %q in its row on check", want)
 	}
 }
+
+// What no buffer holds takes several connections: nobody is told to set more than a kernel takes.
+func TestAdviceOnBuffersEndsWhereKernelsDo(t *testing.T) {
+	long := Context{LineRate: 400 * unit.Gbit, RTT: 60 * time.Millisecond}
+	for _, c := range []struct {
+		b    buffer
+		c    Context
+		want string
+	}{
+		{buffer{share: 0.5}, Context{LineRate: 100 * unit.Gbit, RTT: 60 * time.Millisecond}, "at least 1.4 GiB"},
+		{buffer{share: 0.5}, long, "2147483647, the most that there is, and use at least 3 connections: one cannot have 2.79 GiB in flight"},
+		{buffer{share: 0.25}, long, "2147483647, the most that there is, and use at least 6 connections: one cannot have 2.79 GiB in flight"},
+		{buffer{share: 0.75}, long, "2147483647, the most that there is, and use at least 3 connections: one cannot have 2.79 GiB in flight"},
+	} {
+		if got := c.b.enough(c.c.BDP()); got != c.want {
+			t.Errorf("%s over %s with %g: %q, want %q", c.c.LineRate, c.c.RTT, c.b.share, got, c.want)
+		}
+	}
+	if got := enoughFixed(long.BDP()); got != 1<<30 {
+		t.Errorf("a buffer that does not grow: %d", got)
+	}
+}

@@ -1,6 +1,7 @@
 package size
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -13,6 +14,17 @@ import (
 // UnscaledWindow is the largest window without window scaling in bytes: the field
 // in the TCP header has 16 bits (RFC 9293 §3.1).
 const UnscaledWindow = 65535
+
+// LargestWindow is the largest window of one connection in bytes: those 16 bits, shifted by at most 14 (RFC 7323
+// §2.3).
+const LargestWindow = UnscaledWindow << 14
+
+// LargestBuffer is the largest buffer of a socket in bytes, since kernels count it, and the settings that bound it,
+// in 31 bits (struct sock of include/net/sock.h).
+const LargestBuffer = math.MaxInt32
+
+// Connections is how many connections it takes at least to have so many bytes under way.
+func Connections(flight unit.Bytes) int { return int((flight + LargestWindow - 1) / LargestWindow) }
 
 // ScaledWindow is the largest window of a connection whose route limits it to so many bytes. The
 // kernel chooses the window scale by the limit, and lets the window grow beyond it as the buffer

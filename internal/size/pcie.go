@@ -57,6 +57,9 @@ func (in PCIeInput) check(gens int) error {
 	if !slices.Contains([]int{128, 256, 512, 1024, 2048, 4096}, in.Payload) {
 		payload = fmt.Errorf("payload of %d is not one of 128, 256, 512, 1024, 2048, 4096 B", in.Payload)
 	}
+	if in.Gen == 6 {
+		return errors.New("size pcie: generation 6 sends flits, for which this arithmetic is wrong: generations 1 to 5 are computed")
+	}
 	return first("pcie", checkCount("generation", in.Gen, gens, 5), payload,
 		optional(in.Rate != 0, checkRate("rate", in.Rate)),
 		checkCount("ports", in.Ports, 1, 16))

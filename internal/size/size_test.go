@@ -42,6 +42,39 @@ func TestLink(t *testing.T) {
 	}
 }
 
+// One connection has at most 65535 B × 2¹⁴ under way, and a socket's buffer 2³¹ - 1 B.
+func TestWindowOfSeveralConnections(t *testing.T) {
+	for _, c := range []struct {
+		rtt        time.Duration
+		share      float64
+		n, receive float64 // connections, 0: one; buffer of each
+	}{
+		{20 * time.Millisecond, 0.5, 0, 2e9},          // 400 Gbit/s: 1 GB
+		{60 * time.Millisecond, 0.5, 3, 2e9},          // 3 GB
+		{20 * time.Millisecond, 0.25, 2, 2e9},         // 536870911 B of each buffer are window
+		{60 * time.Millisecond, 1, 3, 1e9},            // the window is the bound
+		{10737 * time.Microsecond, 0.25, 0, 2.1474e9}, // 536.85 MB
+	} {
+		in := WindowInput{Rate: 400 * unit.Gbit, RTT: c.rtt, Share: c.share}
+		for _, compute := range []func(WindowInput) (Answer, error){Window, WindowFor} {
+			a, err := compute(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, _ := a.Value("connections needed")
+			buffer, _ := a.Value("receive buffer (tcp_rmem maximum)")
+			if n != c.n || buffer != c.receive || buffer > LargestBuffer {
+				t.Errorf("%s, share %g: %g connections, buffers of %g, want %g and %g", c.rtt, c.share, n, buffer, c.n, c.receive)
+			}
+		}
+	}
+	if a, err := Window(WindowInput{RTT: time.Second, Buffer: LargestBuffer, Share: 1}); err != nil {
+		t.Error(err)
+	} else if rate, _ := a.Value("rate of one connection"); rate != 8*LargestWindow {
+		t.Errorf("%g bit/s", rate)
+	}
+}
+
 func TestWindowThirdFromTwo(t *testing.T) {
 	a, err := Window(WindowInput{RTT: 10 * time.Millisecond, Buffer: 4 * unit.MiB})
 	if got := value(t, a, err, "rate of one connection"); !near(got, 2097152*8/0.01, 1e-12) {
@@ -284,7 +317,7 @@ func TestRefuses(t *testing.T) {
 		"two ways to say":         func() (Answer, error) { return Window(WindowInput{RTT: 1, Window: 4096, Buffer: 8192}) },
 		"buffer share":            func() (Answer, error) { return Window(WindowInput{Rate: 1e9, RTT: 1, Share: nan}) },
 		"rate wanted and the RTT": func() (Answer, error) { return WindowFor(WindowInput{Rate: 1e9, Window: 4096}) },
-		"generation of 6":         func() (Answer, error) { return PCIe(PCIeInput{Gen: 6, Lanes: 8, Payload: 256, Ports: 1}) },
+		"generation 6 sends":      func() (Answer, error) { return PCIe(PCIeInput{Gen: 6, Lanes: 8, Payload: 256, Ports: 1}) },
 		"lanes of 3":              func() (Answer, error) { return PCIe(PCIeInput{Gen: 3, Lanes: 3, Payload: 256, Ports: 1}) },
 		"payload of 300":          func() (Answer, error) { return PCIe(PCIeInput{Gen: 3, Lanes: 8, Payload: 300, Ports: 1}) },
 		"rate of a port":          func() (Answer, error) { return PCIeFor(PCIeInput{Payload: 256, Ports: 1}) },

@@ -3,6 +3,7 @@ package size
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"linerate/internal/unit"
@@ -34,11 +35,11 @@ func (in *WindowInput) check() error {
 	err := first("window",
 		optional(in.Rate != 0, checkRate("rate", in.Rate)),
 		optional(in.RTT != 0, checkTime("RTT", in.RTT)),
-		optional(in.Window != 0, checkBytes("window", in.Window, 1, unit.Bytes(1)<<40)),
-		optional(in.Buffer != 0, checkBytes("buffer", in.Buffer, 2048, unit.Bytes(1)<<40)),
+		optional(in.Window != 0, checkBytes("window", in.Window, 1, LargestWindow)),
+		optional(in.Buffer != 0, checkBytes("buffer", in.Buffer, 2048, LargestBuffer)),
 		checkNumber("buffer share", in.Share, 0.05, 1))
 	if err == nil && in.Buffer != 0 {
-		in.Window = unit.Bytes(float64(in.Buffer) * in.Share)
+		in.Window = min(unit.Bytes(float64(in.Buffer)*in.Share), LargestWindow)
 	}
 	return err
 }
@@ -79,10 +80,18 @@ func Window(in WindowInput) (Answer, error) {
 	return *a, nil
 }
 
-// buffers adds what a window needs on Linux at both ends.
+// buffers adds what a window needs on Linux at both ends, of each connection where one cannot have it.
 func buffers(a *Answer, window, share float64) {
-	a.add("receive buffer (tcp_rmem maximum)", window/share, Bytes, "%.0f B / %g", window, share)
-	a.add("send buffer (tcp_wmem maximum)", 2*window, Bytes, "2 × %.0f B", window)
+	one := fmt.Sprintf("%.0f B", window)
+	if most := math.Floor(min(LargestWindow, LargestBuffer*share)); window > most {
+		n := atLeast(window / most)
+		a.add("connections needed", n, Count, "⌈%.0f B / %.0f B⌉", window, most)
+		one = fmt.Sprintf("(%.0f B / %.0f)", window, n)
+		window = math.Ceil(window / n)
+		a.note("One connection has no more under way than 65535 B × 2¹⁴ (RFC 7323 section 2.3), and Linux counts a socket's buffer in 31 bits: the window is that of all together, the buffers are those of each.")
+	}
+	a.add("receive buffer (tcp_rmem maximum)", window/share, Bytes, "%s / %g", one, share)
+	a.add("send buffer (tcp_wmem maximum)", 2*window, Bytes, "2 × %s", one)
 }
 
 // wrap adds how long the sequence numbers last. RFC 7323 §5: without timestamps an old segment

@@ -3,6 +3,8 @@ package guide
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"linerate/internal/failure"
@@ -83,6 +85,9 @@ func (v *Setting) WorkOut(rate unit.BitRate, rtt time.Duration) error {
 	value, ok := v.ValueFor(d, rate, rtt)
 	if !ok {
 		return failure.Of(failure.Usage, "work out a value: %s has none that follows from a rate and a round trip; its rule is: %s", v.ID, v.Value)
+	}
+	if n, err := strconv.ParseInt(value[strings.LastIndexByte(value, ' ')+1:], 10, 64); err == nil && n > v.Largest() {
+		return failure.Of(failure.Usage, "work out a value: one connection cannot fill that path: it asks for a buffer of %d B, and a kernel has %d at the most: give the rate of one of %d connections or more", n, v.Largest(), (n+v.Largest()-1)/v.Largest())
 	}
 	v.ForPath = &PathValue{RateBPS: float64(rate), RTT: rtt, Value: value, Default: value == d.Value}
 	return nil

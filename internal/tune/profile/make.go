@@ -222,6 +222,7 @@ func (m maker) evaluate(it item, known guide.Setting, env values, r *Row) ([]num
 		env: env, now: r.Now, near: m.subject.near(), cap: it.line.cap, capEnv: values{m.subject, known, &limits},
 		amount: it.line.amount() || known.NeverLower && !it.typed,
 	}
+	e.largest = known.Largest()
 	if known.TimesBDP > 0 && m.defaultFits(r.Default) {
 		e.floor = r.Default // somebody lowered it: what the kernel would have is no worse
 	}

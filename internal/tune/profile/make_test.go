@@ -151,6 +151,9 @@ func TestValueRules(t *testing.T) {
 			"r; 2 × rate 10 Gbit/s × RTT 10 ms / 8 = 25000000 B"},
 		"more connections need less each": {window, "4096 131072 6291456", func(s *Subject) { s.Path.Streams = 3 }, "4096 131072 8333334", "3 connections"},
 		"memory caps it":                  {window, "4096 131072 6291456", func(s *Subject) { s.Facts.Memory = model.Known(256 * unit.MiB) }, "4096 131072 16777216", "; capped at 16777216"},
+		"the kernel caps it": {window, "4096 131072 6291456", func(s *Subject) {
+			s.Facts.Memory, s.Path.Rate, s.Path.RTT = model.Known(384*unit.GiB), 100*unit.Gbit, 100*time.Millisecond
+		}, "4096 131072 2147483647", "; capped at 2147483647"},
 		"the cap never lowers what runs": {window, "4096 131072 20000000", func(s *Subject) { s.Facts.Memory = model.Known(256 * unit.MiB) }, "",
 			"already 19.1 MiB; the rule asks for 25000000, more than its cap"},
 		"what runs is enough":          {window, "4096 131072 6291456", func(s *Subject) { s.Path.RTT = 200 * time.Microsecond }, "", "default already 6 MiB, enough for 126 Gbit/s at 200 µs on one connection"},

@@ -148,6 +148,8 @@ type evaluation struct {
 	amount bool        // no number falls below the one that runs
 	cap    *expression // of computed numbers; nil: none
 	capEnv environment // of the cap; nil: env
+	// largest is what the setting holds at the most, whatever the cap; 0: not known.
+	largest int64
 }
 
 // evaluate fills in the template.
@@ -218,7 +220,9 @@ func (w word) evaluate(e evaluation, now string, known bool, floor string) (stri
 	if n == nil { // a name where others have amounts
 		return w.literal, nil, nil
 	}
-	n.compared = known
+	if n.compared = known; w.formula != nil && e.largest > 0 && n.got > e.largest {
+		n.got, n.capped = e.largest, true
+	}
 	switch {
 	case e.amount && known && (n.got <= runs || w.formula != nil && float64(runs) >= nearly*float64(n.got)):
 		n.got, n.ran = runs, true

@@ -1,0 +1,37 @@
+package guide
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/guide"
+	"linerate/internal/unit"
+)
+
+// No value is worked out that kernels refuse.
+func TestAValueForAPathIsOneThatKernelsTake(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		rtt   time.Duration
+		value string
+		says  string
+	}{
+		{"linux.sysctl.net.ipv4.tcp_rmem", 10 * time.Millisecond, "1000000000", ""},
+		{"linux.sysctl.net.ipv4.tcp_rmem", 60 * time.Millisecond, "", "one connection cannot fill that path: it asks for a buffer of 6000000000 B, and a kernel has 2147483647 at the most: give the rate of one of 3 connections or more"},
+		{"linux.sysctl.net.core.rmem_max", 60 * time.Millisecond, "", "one of 2 connections or more"},
+		{"linux.sysctl.net.ipv4.tcp_sack", 60 * time.Millisecond, "", "has none that follows from a rate"},
+	} {
+		s, ok := guide.Find(c.name)
+		if !ok {
+			t.Fatal(c.name)
+		}
+		v := Setting{Setting: s}
+		switch err := v.WorkOut(400*unit.Gbit, c.rtt); {
+		case err == nil && (c.says != "" || !strings.HasSuffix(v.ForPath.Value, c.value)):
+			t.Errorf("%s: %+v", c.name, v.ForPath)
+		case err != nil && (c.says == "" || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -18,12 +18,13 @@ func (p *Place) mend(fd int, e *move.Entry) {
 		p.report.Lose(move.LostMode, e.Path, "look at it: %v", err)
 		return
 	}
-	amiss := p.amiss(procOf(fd), e, &st)
-	timely := sameTime(st.Mtim, e.Mtime)
-	if len(amiss) > 0 || e.Kind != move.Directory && !timely {
+	timely := e.Kind == move.Directory || sameTime(st.Mtim, e.Mtime)
+	// Attributes are asked for last: on a mount each question is a request, and describe asks again.
+	amiss := !timely || len(p.rightsAmiss(e, &st)) > 0 || len(p.attributesAmiss(procOf(fd), e)) > 0
+	if amiss {
 		p.report.Count(func(s *move.Summary) { s.Mended++ })
 	}
-	if len(amiss) > 0 || st.Mtim != (unix.Timespec{Sec: e.Mtime.Sec, Nsec: e.Mtime.Nsec}) {
+	if amiss || st.Mtim != (unix.Timespec{Sec: e.Mtime.Sec, Nsec: e.Mtime.Nsec}) {
 		p.describe(fd, e)
 	} else {
 		p.modeOf(e)
@@ -46,14 +47,19 @@ func (p *Place) wantedMode(e *move.Entry) uint32 {
 	return e.Mode
 }
 
-// amiss says which metadata of what is there are not the source's, but for the time; proc is a name of it.
-func (p *Place) amiss(proc string, e *move.Entry, st *unix.Stat_t) (out []string) {
+// rightsAmiss says which of owner and mode of what is there are not the source's.
+func (p *Place) rightsAmiss(e *move.Entry, st *unix.Stat_t) (out []string) {
 	if st.Uid != e.UID || st.Gid != e.GID {
 		out = append(out, fmt.Sprintf("owner %d:%d, was %d:%d", e.UID, e.GID, st.Uid, st.Gid))
 	}
 	if mode := p.wantedMode(e); e.Kind != move.Symlink && st.Mode&0o7777 != mode {
 		out = append(out, fmt.Sprintf("mode %04o, was %04o", mode, st.Mode&0o7777))
 	}
+	return out
+}
+
+// attributesAmiss says which of its extended attributes are to be set or removed; proc is a name of it.
+func (p *Place) attributesAmiss(proc string, e *move.Entry) (out []string) {
 	want := map[string]bool{}
 	for _, x := range e.Xattrs {
 		want[x.Name] = true
@@ -86,7 +92,7 @@ func (p *Place) Amiss(e *move.Entry) ([]string, error) {
 	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
-	out := p.amiss(procOf(fd), e, &st)
+	out := append(p.rightsAmiss(e, &st), p.attributesAmiss(procOf(fd), e)...)
 	if e.Kind != move.Directory && !sameTime(st.Mtim, e.Mtime) {
 		out = append(out, "time")
 	}

@@ -59,3 +59,14 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s was changed by somebody else and is left alone: ours %q, theirs %q, original %q. "+
 		"To have the original, undo with --force, or run %s --force, or set either value by hand and undo again", e.Where, e.Ours, e.Theirs, e.Original, e.Script)
 }
+
+// BeneathError: linerate itself changed a value again, and that later change is still in force.
+type BeneathError struct {
+	Where, Plan string // of the later change
+	Seq         int
+}
+
+// Error names the later change, which is to be undone first.
+func (e *BeneathError) Error() string {
+	return fmt.Sprintf("%s was changed again later, by plan %s (change %d), which is in force: undo that one first", e.Where, e.Plan, e.Seq)
+}

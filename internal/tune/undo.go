@@ -40,7 +40,7 @@ func (t *Tuner) Undo(ctx context.Context, planID string) (Result, error) {
 // restored. A dead-man that waits for what was restored is disarmed.
 //
 // Errors: ErrBusy, *ConflictError for each value that somebody else changed
-// since, or what a mechanism answered; joined.
+// since, *BeneathError for each that a later change of linerate's is in force over, or what a mechanism answered; joined.
 func (t *Tuner) UndoWith(ctx context.Context, r UndoRequest) (res Result, err error) {
 	res.Plan = r.Plan
 	if _, err := os.Stat(t.Dir); errors.Is(err, fs.ErrNotExist) && r.To == 0 {
@@ -99,7 +99,7 @@ func (s *session) undo(ctx context.Context, entries []Entry) ([]Entry, error) {
 			errs = append(errs, fmt.Errorf("undo %s: %w", place(e), err))
 			break
 		}
-		e, err := s.undoOne(ctx, e)
+		e, err := s.undoOne(ctx, e, first(entries, e).Before)
 		done = append(done, e)
 		errs = append(errs, err)
 	}
@@ -113,9 +113,31 @@ func (s *session) undo(ctx context.Context, entries []Entry) ([]Entry, error) {
 	return done, errors.Join(errs...)
 }
 
-func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
+// first is the oldest of entries in the place of e: what was there before it was there before
+// linerate came.
+func first(entries []Entry, e Entry) Entry {
+	return entries[slices.IndexFunc(entries, func(o Entry) bool { return place(o) == place(e) })]
+}
+
+// above is the newest change of the same place that is in force over e. Restored beneath it, e
+// would be lost: whoever restores that one later puts there what e had changed.
+func (s *session) above(e Entry) (Entry, bool) {
+	for _, o := range slices.Backward(s.journal.entries[e.Seq:]) {
+		if o.Open(s.BootID) && place(o) == place(e) {
+			return o, true
+		}
+	}
+	return Entry{}, false
+}
+
+// undoOne restores what e changed. original is what was there before the oldest change that is
+// restored with it: to have that is to have e restored.
+func (s *session) undoOne(ctx context.Context, e Entry, original string) (Entry, error) {
 	if !e.Open(s.BootID) {
 		return s.settle(e, Closed)
+	}
+	if o, ok := s.above(e); ok {
+		return e, &BeneathError{Where: place(e).String(), Plan: o.Plan, Seq: o.Seq}
 	}
 	set, err := s.mechanism(e.Setting)
 	if err != nil {
@@ -133,14 +155,14 @@ func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
 	if now != e.ours() {
 		e.Found = now
 	}
-	if now == e.Before || e.Origin != "" && now == e.Origin {
+	if now == e.Before || now == original || e.Origin != "" && now == e.Origin {
 		return s.settle(e, Undone)
 	}
 	known := now == e.ours() || s.presume && e.State == Intended
 	if !known && !s.force {
 		e, err := s.settle(was, Conflict)
 		return e, errors.Join(err, &ConflictError{
-			Where: at.String(), Ours: e.ours(), Theirs: now, Original: e.Before, Script: filepath.Join(s.Dir, scriptName),
+			Where: at.String(), Ours: e.ours(), Theirs: now, Original: original, Script: filepath.Join(s.Dir, scriptName),
 		})
 	}
 	if err := s.restore(ctx, set, at, e.Before); err != nil {

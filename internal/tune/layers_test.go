@@ -1,0 +1,72 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"linerate/internal/model"
+)
+
+// layers are two plans, of which the second changes again what the first changed.
+func layers(t *testing.T, k *fakeKernel, tn *Tuner, second string) {
+	t.Helper()
+	mustApply(t, tn, plan("fake.a", "fake.b"))
+	p := model.Plan{V: model.PlanVersion, ID: "p2", BootID: boot, Changes: []model.Change{{Setting: "fake.a", From: "new", To: second}}}
+	mustApply(t, tn, p)
+	k.want(t, map[string]string{"fake.a": second, "fake.b": "new"})
+}
+
+// What lies beneath a later change is not restored by itself, forced or not: the later change
+// would put back later what the earlier one had made, and the original would be lost.
+func TestUndoBeneathALaterChange(t *testing.T) {
+	for _, second := range []string{"newer", "old"} {
+		for _, force := range []bool{false, true} {
+			k := newKernel("fake.a", "fake.b")
+			tn := tuner(t, k)
+			layers(t, k, tn, second)
+			_, err := tn.UndoWith(context.Background(), UndoRequest{Plan: "p1", Force: force})
+			var beneath *BeneathError
+			if !errors.As(err, &beneath) || beneath.Plan != "p2" || beneath.Seq != 3 {
+				t.Errorf("%s, force %t: %v, want the later plan named", second, force, err)
+			}
+			k.want(t, map[string]string{"fake.a": second, "fake.b": "old"}) // the rest is restored
+			wantOpen(t, tn, 2)
+			mustUndo(t, tn, "p2")
+			k.want(t, map[string]string{"fake.a": "new", "fake.b": "old"})
+			mustUndo(t, tn, "p1")
+			k.want(t, all("old", "fake.a", "fake.b"))
+		}
+	}
+}
+
+// Somebody else's value over two plans: it is shown beside the value from before both of them, and
+// what is forced ends there too.
+func TestUndoOfLayersThatOthersChanged(t *testing.T) {
+	k := newKernel("fake.a", "fake.b")
+	tn := tuner(t, k)
+	layers(t, k, tn, "newer")
+	k.values["fake.a"] = "theirs"
+	_, err := tn.Undo(context.Background(), "")
+	var c *ConflictError
+	if !errors.As(err, &c) || c.Theirs != "theirs" || c.Original != "old" {
+		t.Errorf("%v, want theirs and the original from before both plans", err)
+	}
+	wantOpen(t, tn, 2)
+	if _, err := tn.UndoWith(context.Background(), UndoRequest{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	k.want(t, all("old", "fake.a", "fake.b"))
+	wantOpen(t, tn, 0)
+}
+
+// Somebody else who has restored the original beneath two plans has undone both of them.
+func TestUndoOfLayersWhoseOriginalIsThere(t *testing.T) {
+	k := newKernel("fake.a", "fake.b")
+	tn := tuner(t, k)
+	layers(t, k, tn, "newer")
+	k.values["fake.a"] = "old"
+	mustUndo(t, tn, "")
+	k.want(t, all("old", "fake.a", "fake.b"))
+	wantOpen(t, tn, 0)
+}

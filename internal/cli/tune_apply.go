@@ -113,9 +113,7 @@ func runApply(ctx context.Context, env *environment, o tuneOptions) error {
 	p := newProgress(env)
 	defer p.End()
 	made, err := tune.Apply(ctx, env.Env, o.Request, func(files []tune.File) { showFiles(env, files) }, p)
-	var e *tune.Error
-	unkept := errors.As(err, &e) && e.What == tune.NotPersistent
-	if err != nil && !unkept {
+	if err != nil {
 		return wordTune(err)
 	}
 	doc := planDocument{Proposal: made, unguarded: o.Confirm == model.NoConfirm, undo: "linerate tune undo" + hostArgument(o.Host), confirm: "linerate tune confirm" + hostArgument(o.Host)}
@@ -132,10 +130,6 @@ func runApply(ctx context.Context, env *environment, o tuneOptions) error {
 		if l.Applied != nil && l.Observed == "" {
 			doc.Plan[i].Observed = "not looked at: without --to there is no connection to look at"
 		}
-	}
-	if unkept {
-		_ = printPlan(env, doc, nil) // what was done is told before what was not
-		return fmt.Errorf("make it outlive a restart: %w; the running values are changed: %s restores them", e.Err, doc.undo)
 	}
 	if len(doc.Plan) == 0 {
 		return printPlan(env, doc, nil)

@@ -41,13 +41,13 @@ type AgentOptions struct {
 // rootStateDir is where root's agent keeps its journal.
 const rootStateDir = "/var/lib/linerate"
 
-// rootsJournal is an error where root has a journal that this user may not read: that of the user,
-// which holds nothing, says nothing about the host.
+// rootsJournal is an error where root has a state directory, which this user may not read: whether
+// there is a journal in it, and what it holds, is not known, and the user's own says nothing about it.
 func rootsJournal(uid int, dir string) error {
 	if _, err := os.Lstat(dir); uid <= 0 || err != nil {
 		return nil
 	}
-	return fmt.Errorf("what root changed here by linerate is in %s, which user %d may not read: log in as root, or allow sudo -n", dir, uid)
+	return fmt.Errorf("whether root changed anything here by linerate is not known: %s is there, and user %d may not read it: log in as root, or allow sudo -n", dir, uid)
 }
 
 // DefaultStateDir is where an agent keeps its journal unless told otherwise: /var/lib/linerate

@@ -77,22 +77,6 @@ func TestTwiceIsOnce(t *testing.T) {
 	k.want(t, all("old", "fake.a", "fake.b"))
 }
 
-func TestPlansOnTopOfEachOther(t *testing.T) {
-	k := newKernel("fake.a")
-	tn := tuner(t, k)
-	mustApply(t, tn, plan("fake.a"))
-	p2 := plan("fake.a")
-	p2.ID, p2.Changes[0].From, p2.Changes[0].To = "p2", "new", "newer"
-	mustApply(t, tn, p2)
-	var conflict *ConflictError
-	if _, err := tn.Undo(context.Background(), "p1"); !errors.As(err, &conflict) || conflict.Theirs != "newer" {
-		t.Errorf("undo of the lower plan: %v", err)
-	}
-	k.want(t, all("newer", "fake.a"))
-	mustUndo(t, tn, "")
-	k.want(t, all("old", "fake.a"))
-}
-
 func TestApplyRefusesPlans(t *testing.T) {
 	for name, change := range map[string]func(*model.Plan){
 		"of another version":  func(p *model.Plan) { p.V = 2 },

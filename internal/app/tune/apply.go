@@ -18,8 +18,7 @@ import (
 
 // Apply makes the plan and carries it out. before gets the files that will make it
 // outlive a restart, if any, before anything is changed; it may be nil. A plan without a
-// change is returned as it is. If the values are in force but the files could not be
-// written, Apply returns what was done and an Error about NotPersistent.
+// change is returned as it is. If the files could not be written, everything is undone.
 func Apply(ctx context.Context, e app.Env, o Request, before func([]File), p app.Progress) (Proposal, error) {
 	d, err := draft(ctx, e, o, p)
 	if err != nil {
@@ -58,7 +57,7 @@ func Apply(ctx context.Context, e app.Env, o Request, before func([]File), p app
 	}
 	all, err := made.persist(ctx)
 	if err != nil {
-		return doc, &Error{NotPersistent, d.name, err}
+		return Proposal{}, made.unkept(ctx, err)
 	}
 	doc.Written = all && wrote(doc.Files)
 	return doc, nil
@@ -145,6 +144,15 @@ func (d *drafted) apply(ctx context.Context) (*application, error) {
 		}
 	}
 	return made, nil
+}
+
+// unkept undoes everything when the files that were to keep it could not be written.
+func (a *application) unkept(ctx context.Context, cause error) error {
+	cause = fmt.Errorf("make it outlive a restart: %w", cause)
+	if err := a.undo(ctx); err != nil {
+		return errors.Join(err, cause)
+	}
+	return fmt.Errorf("%w; everything is as it was before", cause)
 }
 
 // undo takes back what was made before a later part failed.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"linerate/internal/app"
@@ -59,7 +60,16 @@ func Confirm(ctx context.Context, e app.Env, n host.Name, persist, dry bool, p a
 	return doc, err
 }
 
-func (d *Confirmation) make(ctx context.Context, c *host.Client, persist bool) (err error) {
+// confirmable is what a confirmation asks of an agent.
+type confirmable interface {
+	Waiting(ctx context.Context) (tune.Pending, bool, error)
+	History(ctx context.Context) ([]tune.Entry, error)
+	Confirm(ctx context.Context, plan string) error
+	OpenJournal(ctx context.Context) ([]tune.Entry, error)
+	Persist(ctx context.Context, plan string, dry bool) ([]tune.FileChange, error)
+}
+
+func (d *Confirmation) make(ctx context.Context, c confirmable, persist bool) (err error) {
 	if d.Plan, err = toConfirm(ctx, c); err != nil {
 		return err
 	}
@@ -70,6 +80,10 @@ func (d *Confirmation) make(ctx context.Context, c *host.Client, persist bool) (
 		err := c.Confirm(ctx, d.Plan)
 		if host.Unanswered(err) {
 			return failure.Advise(failure.Of(failure.NotRestored, "%w; whether %s is confirmed cannot be told", err, d.Plan), failure.SeeHistory, d.Host)
+		}
+		// The error of a host arrives as its text alone.
+		if err != nil && strings.Contains(err.Error(), tune.ErrPlan.Error()) {
+			return failure.Of(failure.Nothing, "nothing waits to be confirmed on %s: nothing that the newest plan there, %s, changed is in force", d.Host, d.Plan)
 		}
 		if err != nil {
 			return err
@@ -88,8 +102,11 @@ func (d *Confirmation) make(ctx context.Context, c *host.Client, persist bool) (
 		return nil
 	}
 	files, err := c.Persist(ctx, d.Plan, d.DryRun)
-	if err != nil {
+	if err != nil && d.DryRun {
 		return fmt.Errorf("make %s outlive a restart: %w", d.Plan, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is confirmed: %d of its changes are in force until a restart; make it outlive one: %w", d.Plan, d.Kept, err)
 	}
 	d.Files = filesOf(d.Host, files)
 	return nil
@@ -97,7 +114,7 @@ func (d *Confirmation) make(ctx context.Context, c *host.Client, persist bool) (
 
 // toConfirm is the plan that waits, else the newest that there was: the host
 // says what became of it.
-func toConfirm(ctx context.Context, c *host.Client) (string, error) {
+func toConfirm(ctx context.Context, c confirmable) (string, error) {
 	w, ok, err := c.Waiting(ctx)
 	if err != nil || ok {
 		return w.Plan, err

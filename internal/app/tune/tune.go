@@ -69,7 +69,6 @@ const (
 	NoPeer                    // Subject cannot be looked at, and the path was not stated
 	Unguarded                 // an MTU is raised towards Subject only while a dead-man watches
 	Unprivileged              // on Subject it takes root
-	NotPersistent             // the running values are changed; a restart undoes them
 	NeverHadPlan              // Subject is no plan of the host
 	AnotherPlan               // what Subject would get now is not what was shown
 	CannotPersist             // on Subject the changes cannot be made to outlive a restart

@@ -49,6 +49,7 @@ const (
 	StudyAsked    = "operator" // what an operator did or skipped
 	StudyResumed  = "resume"
 	StudyAnew     = "anew" // what was measured before does not count any more
+	StudyStopped  = "stop" // its process ended before the study did, with Why and Restored
 	StudyFinished = "end"
 )
 
@@ -68,6 +69,8 @@ type StudyEntry struct {
 	Skipped bool           `json:"skipped,omitempty"`
 	Why     string         `json:"why,omitempty"`
 	Bundle  string         `json:"bundle,omitempty"` // of the end: the id of the bundle
+	// Restored: of a stop: everything was as it was before the study.
+	Restored bool `json:"restored,omitempty"`
 }
 
 // StudyBegin is the input of a study.

@@ -53,6 +53,15 @@ func (p *StudyPast) Finished() *StudyEntry {
 	return nil
 }
 
+// Stopped is how the last process ended before the study did; nil: the study is over, or the process
+// runs, or was killed.
+func (p *StudyPast) Stopped() *StudyEntry {
+	if n := len(p.Entries); n > 0 && p.Entries[n-1].Kind == StudyStopped {
+		return &p.Entries[n-1]
+	}
+	return nil
+}
+
 // ResumeStudy opens a recorded study to continue it. ref is its id or a prefix of one. It fails
 // with ErrBusy while a process runs it.
 func ResumeStudy(root, ref string) (*StudyState, *StudyPast, error) {

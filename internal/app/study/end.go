@@ -42,6 +42,10 @@ func (s *session) conclude(root string, out *experiment.Outcome) (*model.Results
 func (s *session) stopped(out *experiment.Outcome, err error, interrupted bool) error {
 	var not *experiment.NotRestoredError
 	var changed *experiment.ChangedHostError
+	why := store.StudyEntry{Kind: store.StudyStopped, At: s.env.Now(), Why: failure.FirstLine(err), Restored: out.Restored}
+	if perr := s.state.Put(why); perr != nil {
+		err = fmt.Errorf("%w; how the study ended could not be recorded: %w", err, perr)
+	}
 	e := &StoppedError{ID: s.state.ID(), Runs: len(out.Runs), Err: err}
 	switch {
 	case errors.As(err, &not):
@@ -164,9 +168,15 @@ func soFar(past *store.StudyPast, now time.Time) (*model.Results, error) {
 	if err != nil {
 		return nil, err
 	}
+	out := &experiment.Outcome{Runs: past.Runs(), Facts: map[string]*model.Facts{}, Ended: model.StudyNotOver}
+	if end := past.Stopped(); end != nil {
+		out.Ended, out.Restored = "it was stopped before its end: "+end.Why, end.Restored
+	}
 	var valid []model.StudyRun // since the study was last begun anew
 	for _, e := range past.Entries {
 		switch {
+		case e.Kind == store.StudyPlanned:
+			out.Reverted = experiment.Noted(out.Reverted, e.Host, e.Factor, e.Level, e.Changes)
 		case e.Kind == store.StudyRan && e.Run != nil:
 			valid = append(valid, *e.Run)
 		case e.Kind == store.StudyAnew:
@@ -178,7 +188,6 @@ func soFar(past *store.StudyPast, now time.Time) (*model.Results, error) {
 			return nil, err
 		}
 	}
-	out := &experiment.Outcome{Runs: past.Runs(), Facts: map[string]*model.Facts{}, Ended: model.StudyNotOver}
 	r, err := results(past.Begin.File, d, out)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func (x *Experiment) change(ctx context.Context, l *layer, w model.StudyWorkload
 		if _, err := m.host.agent.Apply(ctx, m.plan); err != nil {
 			return x.refused(ctx, m, *l, err)
 		}
-		x.note(*l, m)
+		x.reverted = Noted(x.reverted, m.host.Name, l.factor, l.level.Name, m.plan.Changes)
 	}
 	if err := x.whole(ctx, *l); err != nil {
 		return err
@@ -171,14 +171,15 @@ func (x *Experiment) peerOf(ctx context.Context, h *Host) (*Host, netip.Addr) {
 	return nil, netip.Addr{}
 }
 
-// note that a change was made, once for each value.
-func (x *Experiment) note(l layer, m made) {
-	for _, c := range m.plan.Changes {
-		a := model.StudyAdvice{Host: m.host.Name, Setting: c.Setting, Target: c.Target, Before: c.From, Value: c.To, Factor: l.factor, Why: l.level.Name}
-		if !slices.Contains(x.reverted, a) {
-			x.reverted = append(x.reverted, a)
+// Noted adds changes that were made, or were about to be, to a list of them, once for each value.
+func Noted(list []model.StudyAdvice, host, factor, level string, changes []model.Change) []model.StudyAdvice {
+	for _, c := range changes {
+		a := model.StudyAdvice{Host: host, Setting: c.Setting, Target: c.Target, Before: c.From, Value: c.To, Factor: factor, Why: level}
+		if !slices.Contains(list, a) {
+			list = append(list, a)
 		}
 	}
+	return list
 }
 
 // whole checks that a change of the MTU is in force at both ends of every path, and that

@@ -47,6 +47,7 @@ const (
 // begin connects to the hosts, undoes what an earlier session of this study left in force, and
 // reads their facts.
 func (x *Experiment) begin(ctx context.Context) error {
+	x.remember()
 	for _, h := range x.Hosts {
 		a, err := h.Dial(ctx)
 		if err != nil {
@@ -54,7 +55,6 @@ func (x *Experiment) begin(ctx context.Context) error {
 		}
 		h.agent = a
 	}
-	x.remember()
 	for _, h := range x.Hosts {
 		if err := x.undoAll(ctx, h); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (x *Experiment) remember() {
 			}
 			if h, err := x.host(e.Host); err == nil {
 				x.original(h, e.Changes)
-				x.note(layer{factor: e.Factor, level: model.StudyLevel{Name: e.Level}}, made{h, model.Plan{Changes: e.Changes}})
+				x.reverted = Noted(x.reverted, e.Host, e.Factor, e.Level, e.Changes)
 			}
 		case store.StudyAsked:
 			x.skipped[e.Factor+" "+e.Level] = e.Skipped
@@ -356,8 +356,11 @@ func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) er
 	defer cancel()
 	out.Runs, out.Reverted = x.runs, x.reverted
 	for _, h := range x.Hosts {
-		if h.agent != nil {
+		switch {
+		case h.agent != nil:
 			out.Left = append(out.Left, x.putBack(ctx, h)...)
+		case x.mayBeChanged(h):
+			out.Left = append(out.Left, fmt.Sprintf("%s was not reached: what the study changed there may be in force", h.Name))
 		}
 		if h.first != nil {
 			out.Facts[h.At] = h.first
@@ -387,6 +390,24 @@ func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) er
 		return errors.Join(cause, &NotRestoredError{out.Left})
 	}
 	return cause
+}
+
+// mayBeChanged reports whether an earlier session of the study changed a host and is not known to
+// have put everything back.
+func (x *Experiment) mayBeChanged(h *Host) bool {
+	changed := false
+	if x.Past == nil {
+		return false
+	}
+	for _, e := range x.Past.Entries {
+		switch {
+		case e.Kind == store.StudyPlanned && e.Host == h.Name:
+			changed = true
+		case e.Kind == store.StudyStopped && e.Restored:
+			changed = false
+		}
+	}
+	return changed
 }
 
 // putBack undoes all changes of this study on a host.

@@ -106,6 +106,9 @@ func openJournal(dir *state) (*journal, error) {
 		if err := matchScript(dir, nil); err != nil {
 			return nil, damaged(dir.path, err)
 		}
+		if err := goneError(dir); err != nil {
+			return nil, err
+		}
 		f, err = dir.open(journalName, os.O_RDWR|os.O_CREATE, 0o600)
 	}
 	readOnly := err
@@ -125,6 +128,11 @@ func openJournal(dir *state) (*journal, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(damaged(dir.path, err), f.Close())
+	}
+	if len(j.entries) == 0 {
+		if err := goneError(dir); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
 	}
 	return j, nil
 }
@@ -157,6 +165,9 @@ func readJournal(dir string) ([]Entry, error) {
 	}
 	if err != nil {
 		return nil, damaged(dir, err)
+	}
+	if len(entries) == 0 {
+		return nil, goneError(d)
 	}
 	return entries, nil
 }

@@ -3,10 +3,12 @@ package tune
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/unit"
 )
 
 const lockName = "lock"
@@ -15,11 +17,14 @@ const lockName = "lock"
 // same time.
 const lockRetries = 3
 
-// Holder is who holds the lock of a state directory.
+// Holder is who holds the lock of a state directory, or held it last.
 type Holder struct {
 	PID   int       `json:"pid"`
 	By    string    `json:"by"`
 	Since time.Time `json:"since"`
+	// Open is how many changes were in force when they were last counted: where the journal and
+	// undo.sh are gone, it is all that tells of them.
+	Open int `json:"open,omitempty"`
 }
 
 // takeLock locks the file and writes into it who holds it. It fails with a
@@ -39,7 +44,7 @@ func takeLock(d *state, by string, now time.Time) (*os.File, error) {
 			}
 			continue
 		}
-		writeHolder(f, Holder{PID: os.Getpid(), By: by, Since: now})
+		writeHolder(f, Holder{PID: os.Getpid(), By: by, Since: now, Open: readHolder(d).Open})
 		return f, nil
 	}
 	return nil, errors.New("the lock is removed again and again")
@@ -51,13 +56,38 @@ func (d *state) stillThere(f *os.File) bool {
 	return err1 == nil && err2 == nil && os.SameFile(held, named)
 }
 
-// writeHolder is for people only: the lock itself is the kernel's. A disk that is full, read-only
+// writeHolder is a help only: the lock itself is the kernel's. A disk that is full, read-only
 // or failing must not keep a change from being undone, so that nothing is made of an error.
+// It writes over what is there, since a full disk would not give a freed block back.
 func writeHolder(f *os.File, h Holder) {
 	b, err := json.Marshal(h)
-	if err == nil && f.Truncate(0) == nil {
-		_, _ = f.WriteAt(append(b, '\n'), 0)
+	if err != nil {
+		return
 	}
+	if n, err := f.WriteAt(append(b, '\n'), 0); err == nil {
+		_ = f.Truncate(int64(n))
+	}
+}
+
+// count writes into the lock how many changes are in force.
+func (s *session) count() {
+	h := Holder{PID: os.Getpid(), By: s.By, Since: s.now()}
+	for _, e := range s.journal.entries {
+		if e.Open(s.BootID) {
+			h.Open++
+		}
+	}
+	writeHolder(s.lock, h)
+}
+
+// goneError is what the lock tells where there is no entry and no undo.sh; nil: nothing of changes.
+func goneError(d *state) error {
+	h := readHolder(d)
+	if h.Open == 0 {
+		return nil
+	}
+	return fmt.Errorf("read %s: %w: its changes are gone and so is %s, and %s in force when linerate last worked here (%s). Nothing was changed. Put both back, from where they were moved or from a backup; if they are lost, set the values by hand and remove %s",
+		d.full(journalName), ErrDamaged, scriptName, unit.Count(h.Open, "change")+map[bool]string{true: " was", false: " were"}[h.Open == 1], h.Since.UTC().Format(time.RFC3339), d.full(lockName))
 }
 
 // maxHolder bounds what is read of a lock.

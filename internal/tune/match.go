@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -151,12 +152,12 @@ func (t *Tuner) undoFromScript(ctx context.Context, r UndoRequest) (res Result, 
 	if err != nil {
 		return res, fmt.Errorf("undo from the script: %w: journal and script stay as they are", err)
 	}
-	return res, t.setAside(ctx, d, &res)
+	return res, t.setAside(ctx, d, lock, &res)
 }
 
 // setAside keeps the damaged journal and the used script under other names, and
 // disarms the dead-man, for which nothing is left.
-func (t *Tuner) setAside(ctx context.Context, d *state, res *Result) error {
+func (t *Tuner) setAside(ctx context.Context, d *state, lock *os.File, res *Result) error {
 	// The script last: while it is there, what is left of the journal counts as damage.
 	for _, names := range [][2]string{{journalName, journalName + damagedSuffix}, {scriptName, scriptName + usedSuffix}} {
 		from, to := names[0], names[1]
@@ -172,6 +173,7 @@ func (t *Tuner) setAside(ctx context.Context, d *state, res *Result) error {
 	if err := d.sync(); err != nil {
 		return fmt.Errorf("set the journal aside: %w", err)
 	}
+	writeHolder(lock, Holder{PID: os.Getpid(), By: t.By, Since: t.now()}) // nothing is in force
 	j, err := openJournal(d)
 	if err != nil {
 		return err

@@ -75,6 +75,63 @@ func TestLostJournalIsDamage(t *testing.T) {
 	}
 }
 
+// Where journal and undo.sh are both gone, the lock still tells that changes were in force, until
+// somebody removes it, too.
+func TestLostJournalAndScript(t *testing.T) {
+	for name, harm := range harms() {
+		if name == "cut" || name == "another's" { // these leave entries, which are believed
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			tn := tuner(t, newKernel("fake.a", "fake.b"))
+			mustApply(t, tn, plan("fake.a", "fake.b"))
+			if err := errors.Join(harm(filepath.Join(tn.Dir, journalName)), os.Remove(filepath.Join(tn.Dir, scriptName))); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the first try does not wipe out what the second sees
+				for what, try := range map[string]func() error{
+					"undo":    func() error { _, err := tn.Undo(context.Background(), ""); return err },
+					"apply":   func() error { _, err := tn.Apply(context.Background(), plan("fake.a")); return err },
+					"history": func() error { _, err := tn.History(); return err },
+					"leave":   func() error { _, err := tn.Leave(context.Background()); return err },
+				} {
+					if err := try(); !errors.Is(err, ErrDamaged) {
+						t.Errorf("%s: %v, want damage", what, err)
+					}
+				}
+			}
+		})
+	}
+	tn := tuner(t, newKernel("fake.a", "fake.b"))
+	mustApply(t, tn, plan("fake.a", "fake.b"))
+	journal := filepath.Join(tn.Dir, journalName)
+	if err := errors.Join(os.Remove(journal), os.Remove(filepath.Join(tn.Dir, scriptName))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tn.History(); err == nil || !strings.Contains(err.Error(), "2 changes were in force when linerate last worked here (20") || !strings.Contains(err.Error(), filepath.Join(tn.Dir, lockName)) {
+		t.Errorf("%v, want how many, when, and the way out", err)
+	}
+	if err := os.Remove(filepath.Join(tn.Dir, lockName)); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := tn.History(); err != nil || len(all) != 0 {
+		t.Errorf("without the lock: %v, %v", all, err)
+	}
+}
+
+// Nothing in force, and nothing of a journal: nothing is damaged.
+func TestLockOfNothingInForce(t *testing.T) {
+	k := newKernel("fake.a")
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a"))
+	mustUndo(t, tn, "")
+	if err := os.Remove(filepath.Join(tn.Dir, journalName)); err != nil {
+		t.Fatal(err)
+	}
+	mustApply(t, tn, plan("fake.a"))
+	k.want(t, all("new", "fake.a"))
+}
+
 // The script is run, what it said is told, and a new journal begins; the old files stay
 // until Leave.
 func TestUndoFromScript(t *testing.T) {

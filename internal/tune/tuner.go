@@ -197,6 +197,7 @@ func (t *Tuner) lockState(d *state) (*os.File, error) {
 }
 
 func (s *session) end() error {
+	s.count()
 	return errors.Join(s.journal.file.Close(), kernel.UnlockFile(s.lock), s.dir.close())
 }
 
@@ -214,6 +215,9 @@ func (s *session) put(e Entry) error {
 	}
 	if err := s.journal.put(e); err != nil {
 		return err
+	}
+	if e.State == Intended {
+		s.count()
 	}
 	return s.step("after journal " + string(e.State))
 }

@@ -186,8 +186,12 @@ func (s *session) restore(ctx context.Context, set setter.Setter, at setter.Plac
 	if err := s.step("write"); err != nil {
 		return err
 	}
-	if err := back.Restore(ctx, at, before); err != nil {
+	aside, err := back.Restore(ctx, at, before)
+	if err != nil {
 		return err
+	}
+	if aside != "" {
+		s.notes = append(s.notes, aside)
 	}
 	return s.step("after write")
 }

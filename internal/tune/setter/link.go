@@ -95,8 +95,20 @@ func (l Link) Write(_ context.Context, at Place, value string) error {
 }
 
 // Restore implements Restorer: IPv6 may come or go with an original MTU.
-func (l Link) Restore(_ context.Context, at Place, value string) error {
-	return l.write(at, value, mtuPossible)
+func (l Link) Restore(_ context.Context, at Place, value string) (aside string, err error) {
+	err = l.write(at, value, func(now kernel.LinkState, mtu int) error {
+		if keepsIPv6(now, mtu) != nil {
+			aside = fmt.Sprintf("%s is %d again, and IPv6 came back to the interface as to a new one: addresses, routes and settings that it had before it was below %d are not back, where nothing else sets them", at, mtu, minIPv6MTU)
+		}
+		if keepsIPv6(now, mtu) != nil && mtu < minIPv6MTU {
+			aside = fmt.Sprintf("%s is %d again, and IPv6 has left the interface, with its addresses, routes and settings", at, mtu)
+		}
+		return mtuPossible(now, mtu)
+	})
+	if err != nil {
+		aside = ""
+	}
+	return aside, err
 }
 
 func (l Link) write(at Place, value string, allowed func(now kernel.LinkState, mtu int) error) error {

@@ -87,18 +87,19 @@ func TestMTUWithSideEffects(t *testing.T) {
 		name, mtu string
 		change    func(*kernel.LinkState)
 		want      error
+		aside     string // what restoring it says
 	}{
-		{"IPv6 leaves", "1279", func(s *kernel.LinkState) { s.Above = nil }, setter.ErrSideEffect},
-		{"IPv6 stays", "1280", func(s *kernel.LinkState) { s.Above = nil }, nil},
-		{"no IPv6", "1000", func(s *kernel.LinkState) { s.Above, s.IPv6 = nil, false }, nil},
-		{"IPv6 comes", "1280", func(s *kernel.LinkState) { s.Above, s.MTU = nil, 1000 }, setter.ErrSideEffect},
-		{"no IPv6 to come", "1500", func(s *kernel.LinkState) { s.Above, s.MTU, s.IPv6 = nil, 1000, false }, nil},
-		{"IPv6 is gone already", "600", func(s *kernel.LinkState) { s.Above, s.MTU = nil, 1000 }, nil},
-		{"a VLAN shrinks", "1400", func(*kernel.LinkState) {}, setter.ErrSideEffect},
-		{"a VLAN that is smaller", "1400", func(s *kernel.LinkState) { s.Above[0].MTU = 1400 }, nil},
-		{"more than the driver takes", "9217", func(*kernel.LinkState) {}, setter.ErrValue},
-		{"less than the driver takes", "1300", func(s *kernel.LinkState) { s.MinMTU = 1400 }, setter.ErrValue},
-		{"a driver without bounds", "65535", func(s *kernel.LinkState) { s.MinMTU, s.MaxMTU = 0, 0 }, nil},
+		{"IPv6 leaves", "1279", func(s *kernel.LinkState) { s.Above = nil }, setter.ErrSideEffect, "has left"},
+		{"IPv6 stays", "1280", func(s *kernel.LinkState) { s.Above = nil }, nil, ""},
+		{"no IPv6", "1000", func(s *kernel.LinkState) { s.Above, s.IPv6 = nil, false }, nil, ""},
+		{"IPv6 comes", "1280", func(s *kernel.LinkState) { s.Above, s.MTU = nil, 1000 }, setter.ErrSideEffect, "are not back"},
+		{"no IPv6 to come", "1500", func(s *kernel.LinkState) { s.Above, s.MTU, s.IPv6 = nil, 1000, false }, nil, ""},
+		{"IPv6 is gone already", "600", func(s *kernel.LinkState) { s.Above, s.MTU = nil, 1000 }, nil, ""},
+		{"a VLAN shrinks", "1400", func(*kernel.LinkState) {}, setter.ErrSideEffect, ""},
+		{"a VLAN that is smaller", "1400", func(s *kernel.LinkState) { s.Above[0].MTU = 1400 }, nil, ""},
+		{"more than the driver takes", "9217", func(*kernel.LinkState) {}, setter.ErrValue, ""},
+		{"less than the driver takes", "1300", func(s *kernel.LinkState) { s.MinMTU = 1400 }, setter.ErrValue, ""},
+		{"a driver without bounds", "65535", func(s *kernel.LinkState) { s.MinMTU, s.MaxMTU = 0, 0 }, nil, ""},
 	} {
 		links := newLinks()
 		c.change(&links.LinkState)
@@ -110,7 +111,10 @@ func TestMTUWithSideEffects(t *testing.T) {
 		if after := fmt.Sprintf("%+v", links.LinkState); err != nil && after != before {
 			t.Errorf("%s: refused, and yet %s", c.name, after)
 		}
-		restored := setter.Link{Links: links, Interface: resolve}.Restore(context.Background(), mtuPlace(), c.mtu)
+		aside, restored := setter.Link{Links: links, Interface: resolve}.Restore(context.Background(), mtuPlace(), c.mtu)
+		if says := c.aside != "" && strings.Contains(aside, c.aside); says != (aside != "") {
+			t.Errorf("%s: an original MTU: says %q, want %q", c.name, aside, c.aside)
+		}
 		if byIPv6 := strings.HasPrefix(c.name, "IPv6"); (restored == nil) != (c.want == nil || byIPv6) {
 			t.Errorf("%s: an original MTU: %v", c.name, restored)
 		}

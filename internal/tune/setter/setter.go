@@ -41,8 +41,9 @@ type Setter interface {
 // Restorer is a Setter that restores an original value although a plan would be refused it for its side
 // effects: a plan of an earlier build may have had them.
 type Restorer interface {
-	// Restore is Write of a value that was in force before a plan.
-	Restore(ctx context.Context, at Place, value string) error
+	// Restore is Write of a value that was in force before a plan. aside is what is not as it was
+	// although the value is, a sentence without its end; empty: nothing that is known of.
+	Restore(ctx context.Context, at Place, value string) (aside string, err error)
 }
 
 // Shell is a Place in POSIX shell.

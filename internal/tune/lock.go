@@ -22,9 +22,10 @@ type Holder struct {
 	PID   int       `json:"pid"`
 	By    string    `json:"by"`
 	Since time.Time `json:"since"`
-	// Open is how many changes were in force when they were last counted: where the journal and
-	// undo.sh are gone, it is all that tells of them.
-	Open int `json:"open,omitempty"`
+	// Open is how many changes were in force at Counted: where the journal and undo.sh are gone,
+	// it is all that tells of them.
+	Open    int       `json:"open,omitempty"`
+	Counted time.Time `json:"counted,omitzero"`
 }
 
 // takeLock locks the file and writes into it who holds it. It fails with a
@@ -44,7 +45,8 @@ func takeLock(d *state, by string, now time.Time) (*os.File, error) {
 			}
 			continue
 		}
-		writeHolder(f, Holder{PID: os.Getpid(), By: by, Since: now, Open: readHolder(d).Open})
+		last := readHolder(d)
+		writeHolder(f, Holder{PID: os.Getpid(), By: by, Since: now, Open: last.Open, Counted: last.Counted})
 		return f, nil
 	}
 	return nil, errors.New("the lock is removed again and again")
@@ -71,7 +73,7 @@ func writeHolder(f *os.File, h Holder) {
 
 // count writes into the lock how many changes are in force.
 func (s *session) count() {
-	h := Holder{PID: os.Getpid(), By: s.By, Since: s.now()}
+	h := Holder{PID: os.Getpid(), By: s.By, Since: s.now(), Counted: s.now()}
 	for _, e := range s.journal.entries {
 		if e.Open(s.BootID) {
 			h.Open++
@@ -86,8 +88,8 @@ func goneError(d *state) error {
 	if h.Open == 0 {
 		return nil
 	}
-	return fmt.Errorf("read %s: %w: its changes are gone and so is %s, and %s in force when linerate last worked here (%s). Nothing was changed. Put both back, from where they were moved or from a backup; if they are lost, set the values by hand and remove %s",
-		d.full(journalName), ErrDamaged, scriptName, unit.Count(h.Open, "change")+map[bool]string{true: " was", false: " were"}[h.Open == 1], h.Since.UTC().Format(time.RFC3339), d.full(lockName))
+	return fmt.Errorf("read %s: %w: its changes are gone and so is %s, and %s in force at %s. Nothing was changed. Put both back, from where they were moved or from a backup; if they are lost, set the values by hand and remove %s",
+		d.full(journalName), ErrDamaged, scriptName, unit.Count(h.Open, "change")+map[bool]string{true: " was", false: " were"}[h.Open == 1], h.Counted.UTC().Format(time.RFC3339), d.full(lockName))
 }
 
 // maxHolder bounds what is read of a lock.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // harm is what happens to a journal while changes are in force.
@@ -108,7 +109,11 @@ func TestLostJournalAndScript(t *testing.T) {
 	if err := errors.Join(os.Remove(journal), os.Remove(filepath.Join(tn.Dir, scriptName))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tn.History(); err == nil || !strings.Contains(err.Error(), "2 changes were in force when linerate last worked here (20") || !strings.Contains(err.Error(), filepath.Join(tn.Dir, lockName)) {
+	tn.Now = func() time.Time { return fixedClock().Add(time.Hour) }
+	if _, err := tn.Undo(context.Background(), ""); err == nil { // a try is no count
+		t.Error("nothing is wrong")
+	}
+	if _, err := tn.History(); err == nil || !strings.Contains(err.Error(), "2 changes were in force at "+fixedClock().Format(time.RFC3339)) || !strings.Contains(err.Error(), filepath.Join(tn.Dir, lockName)) {
 		t.Errorf("%v, want how many, when, and the way out", err)
 	}
 	if err := os.Remove(filepath.Join(tn.Dir, lockName)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // limiters of a verdict's causes, in their order.
@@ -133,6 +134,21 @@ func TestNoLimitIsForetoldFarAway(t *testing.T) {
 		if v.Limiter != model.ReceiverWindow || got != want {
 			t.Errorf("tcp_wmem %s: next is %q: %s", settings, got, v.Line)
 		}
+	}
+}
+
+// Two buffers are too small. What is foretold of the sender's, once the receiver's is mended, holds
+// what was measured in a lab, where 0.87 of 524288 bytes were payload, and not 0.75.
+func TestForecastOfASecondBuffer(t *testing.T) {
+	k := knobs{rate: 0.154e9, rtt: 10 * time.Millisecond, full: true, rwnd: 0.9, wnd: 197 << 10, rcvbuf: 262144, line: 1e9,
+		settings: map[string]string{rmemSetting: "4096 131072 262144", wmemSetting: "4096 16384 524288"}}
+	v := Judge(k.build())
+	g, n := v.ExpectedGain, v.NextLimit
+	if v.Limiter != model.ReceiverWindow || g == nil || n == nil || n.Limiter != model.SendBuffer {
+		t.Fatalf("%s: %+v, next %+v", v.Line, g, n)
+	}
+	if came := unit.BitRate(0.87 * 524288 * 8 / 0.010); g.Low > came || g.High < came || n.Low > came || n.High < came {
+		t.Errorf("expected %v to %v, next %v to %v; %v came", g.Low, g.High, n.Low, n.High, came)
 	}
 }
 

@@ -72,7 +72,7 @@ func main() {
 	flag.StringVar(&o.shard, "shard", "1/1", "run every n-th case only, from the i-th: i/n")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the order of cases and of runs")
 	flag.StringVar(&o.results, "results", "diagnosis.jsonl", "file of results: a line for each case; cases in it are not run again")
-	flag.StringVar(&o.only, "only", "", "only cases whose key has this in it, e.g. loss or /bbr/")
+	flag.StringVar(&o.only, "only", "", "only cases whose key has this in it, e.g. loss or /bbr/; with -wild also those of this class, e.g. mix")
 	flag.StringVar(&o.record, "record", "", "folder to keep what each verdict was concluded from in, as testdata/recordings has it")
 	flag.StringVar(&o.byHand, "by-hand", "", "NAME=WORDS: show what is said of this alone, put wrong by the words of lab fault add, or by run:HOST COMMAND")
 	flag.BoolVar(&o.print, "print", false, "run nothing: print the table of the files that are named")

@@ -95,7 +95,7 @@ func (f wildFault) severity() string {
 
 // mechanisms are all of them. A name is never used twice.
 func mechanisms() []mechanism {
-	return slices.Concat(bySysctl(), byRoute(), byFilter(), byQdisc(), byGroup(), bySocket(), byApplication(), byLink(), byTraffic(), byStorage())
+	return slices.Concat(bySysctl(), byRoute(), byFilter(), byQdisc(), byGroup(), bySocket(), byApplication(), byLink(), byTraffic(), byMixing(), byStorage())
 }
 
 // wildHealthy is how many paths with nothing wrong a draw holds for each ten faults.
@@ -131,7 +131,9 @@ func wildCases(seed uint64, i, n int, only string) []Case {
 	for _, r := range append([]fault.Road{wildRoad}, storageRoads()...) {
 		out = append(out, byRoad[r]...)
 	}
-	return slices.DeleteFunc(out, func(c Case) bool { return !c.matches(only) })
+	return slices.DeleteFunc(out, func(c Case) bool {
+		return !c.matches(only) && (c.wild == nil || c.wild.class != only)
+	})
 }
 
 // on is the case of the fault. Storage is read with the control of its kernel hosts.

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"linerate/internal/model"
 )
@@ -14,9 +15,29 @@ func nothingMoved(c Case) model.Verdict {
 		return model.Verdict{Limiter: model.Outage, Where: model.AtPath, Confidence: sureOfSilence, Evidence: f.evidence, Alternatives: f.alts,
 			Fix: operator("", "find where the connection request stops: address, port, route, firewall")}
 	}
-	return model.Verdict{Limiter: model.Undetermined, Where: model.Nowhere, Confidence: 0,
+	v := model.Verdict{Limiter: model.Undetermined, Where: model.Nowhere, Confidence: 0,
 		Fix:   model.Fix{Kind: model.FixNone, Advice: "start the transfer (copy a large file) and watch again while it runs"},
 		Notes: []string{"no connection moved data while it was watched"}}
+	if e := uncounted(c); e != nil {
+		v.Fix.Advice = "watch the other end"
+		v.Notes = []string{"the kernel of " + e.Host + " does not count what a connection moves (Linux before 4.1)"}
+	}
+	return v
+}
+
+// uncounted is an end whose kernel shows connections and not what they move; nil: there is none.
+func uncounted(c Case) *End {
+	for _, e := range []*End{c.Sender, c.Receiver} {
+		if e == nil {
+			continue
+		}
+		for _, s := range e.Samples {
+			if slices.ContainsFunc(s.Conns, func(x model.Conn) bool { return isPeer(e.Peer, x.Remote) && older(&x, infoAcked) }) {
+				return e
+			}
+		}
+	}
+	return nil
 }
 
 // neverConnected finds connection requests that were sent again and never answered.

@@ -206,9 +206,10 @@ func (s *scene) shrunk() bool {
 	return c.AdvMSS > 0 && float64(c.SndMSS) < probedMSS*float64(c.AdvMSS)
 }
 
-// seeStartUp: over before it was steady.
+// seeStartUp: over before it was steady. A slow connection that was watched for a moment may have
+// moved as little in a long time: how long it had something to send before tells.
 func seeStartUp(s *scene) *finding {
-	if s.minRTT == 0 || !s.span.fresh || s.span.whole >= startUpRTTs*s.minRTT {
+	if s.minRTT == 0 || !s.span.fresh || s.span.whole+s.flow.before() >= startUpRTTs*s.minRTT {
 		return nil
 	}
 	trips := ratio(s.span.whole.Seconds(), s.minRTT.Seconds())
@@ -405,6 +406,10 @@ func seeLoss(s *scene) *finding {
 	if recovering {
 		f.cap = tossUpCap
 		f.notes = append(f.notes, "the window is still growing back after an earlier loss: watch longer")
+	}
+	if !known(v.dsacks) { // late ones look like lost ones
+		f.cap = tossUpCap
+		f.or(model.Reordering, "send at the same rate, evenly paced: what is still sent again is lost; or watch with Linux 4.20 or later at the sending end, which counts segments that arrive twice")
 	}
 	other := model.PathQueue
 	if !recovering && v.losses >= lateEvents && v.dispersion > evenMost {

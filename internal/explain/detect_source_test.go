@@ -67,10 +67,25 @@ func TestOwnQueueAdvice(t *testing.T) {
 	}{{"pfifo", 20, 0, "too short"}, {"tbf", 0, 200, "shaper"}, {"tbf", 5, 200, "shaper"}} {
 		c := knobs{rate: 0.3e9, rtt: 10 * time.Millisecond, retrans: 0.01}.build()
 		for i := range c.Sender.Samples {
-			c.Sender.Samples[i].Qdiscs = []model.QdiscCount{{Dev: "eth0", Kind: tc.kind, Drops: tc.drops * int64(i), Overlimits: tc.overlimits * int64(i)}}
+			c.Sender.Samples[i].Qdiscs = []model.QdiscCount{{Dev: "eth0", Kind: tc.kind, Drops: tc.drops * int64(i), Overlimits: tc.overlimits * int64(i), Backlog: 50 * tc.overlimits}}
 		}
 		if v := Judge(c); v.Limiter != model.LocalQdisc || !strings.Contains(v.Fix.Advice, tc.advice) {
 			t.Errorf("%s: %s: %q, want %q", tc.kind, v.Limiter, v.Fix.Advice, tc.advice)
+		}
+	}
+}
+
+// A shaper that the rate stays below holds bursts back and is empty otherwise; a queue that dropped a
+// few packets is not what loses many.
+func TestALooseShaperIsNotTheLimit(t *testing.T) {
+	for _, q := range []model.QdiscCount{{Overlimits: 200}, {Drops: 1}} {
+		c := knobs{rate: 0.1e9, rtt: 10 * time.Millisecond, retrans: 0.01}.build()
+		for i := range c.Sender.Samples {
+			n := int64(i)
+			c.Sender.Samples[i].Qdiscs = []model.QdiscCount{{Dev: "eth0", Kind: "tbf", Overlimits: q.Overlimits * n, Drops: q.Drops * n, Backlog: (n%20 + 1) / 20 * 3028}}
+		}
+		if v := Judge(c); v.Limiter != model.PathLoss {
+			t.Errorf("%+v: %s", q, v.Line)
 		}
 	}
 }

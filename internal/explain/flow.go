@@ -93,7 +93,11 @@ func fell(a, b *model.Conn) bool {
 	return b.BytesAcked < a.BytesAcked || b.BytesReceived < a.BytesReceived || b.SegsOut < a.SegsOut
 }
 
+// carries: the connection is past the handshake, and the kernel counts what it moves.
 func carries(c *model.Conn) bool {
+	if older(c, infoAcked) {
+		return false
+	}
 	switch c.State {
 	case tcpSynSent, tcpSynRecv, tcpTimeWait, tcpListen:
 		return false

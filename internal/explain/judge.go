@@ -96,12 +96,16 @@ func (v *views) judge() model.Verdict {
 		out = v.knowing(nothingMoved(v.Case))
 	} else {
 		out = elect(v.scenes)
+		v.weighParts(&out)
 	}
 	if v.mount != nil {
 		out = v.judgeCalls(out)
 	}
 	if v.copy != nil {
 		out = v.judgeStages(out)
+	}
+	if len(v.scenes) == 0 && uncounted(v.Case) != nil {
+		out.Confidence = min(out.Confidence, contradictedCap)
 	}
 	out.CouldNotSee = append(out.CouldNotSee, blind(v.Case)...)
 	return out

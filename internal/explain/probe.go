@@ -61,6 +61,8 @@ type Paced struct {
 	Warmup   time.Duration
 	Share    float64 // of the segments, lost before
 	Burst    float64 // segments lost at once before, at least 1
+	// Quiet is the longest time without losses before, while data moved.
+	Quiet time.Duration
 }
 
 // PlanPaced plans the paced probe for a verdict that asks for one. There is no
@@ -82,6 +84,9 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 		if d := s.snd.dispersion; d > p.Burst {
 			p.Burst = d
 		}
+		if q := quietest(s.flow.snd); s.snd.resent > 0 && (p.Quiet == 0 || q < p.Quiet) {
+			p.Quiet = q
+		}
 	}
 	if !(lost > 0) {
 		return Paced{}, false
@@ -98,6 +103,18 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 	p.Duration = time.Duration(seconds*float64(time.Second)) + p.Warmup
 	p.Share = lost / sent
 	return p, true
+}
+
+// quietest is the longest time in which a connection moved data and sent nothing again.
+func quietest(os []obs) (most time.Duration) {
+	first, last := busyRange(os, func(c *model.Conn) int64 { return c.BytesAcked })
+	for from, i := first, first+1; i <= last; i++ {
+		if os[i].c.TotalRetrans > os[i-1].c.TotalRetrans {
+			from = i
+		}
+		most = max(most, os[i].at-os[from].at)
+	}
+	return most
 }
 
 // Seen is the paced probe once it has run: c is what was seen of it. A probe that does
@@ -132,6 +149,8 @@ func (p Paced) after(v model.Verdict, c Case) model.Verdict {
 		v = settle(v, model.PathLoss, model.PathQueue, e.evidence, settles(v, settled))
 	case from <= lossesGo && expect < leastBursts*p.Burst:
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: losses come about %.0f at a time, so that it may have met none of them by chance", p.Burst))
+	case from <= lossesGo && p.Quiet >= p.Duration/2:
+		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: before it, too, nothing was lost for %s, so that losses that come and go may have paused", seconds(p.Quiet.Seconds())))
 	case from <= lossesGo:
 		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses go (%.0f where %.0f were to be expected): a policer or a shallow queue drops bursts", bits(asked), lost, expect)
 		sure := settled

@@ -162,3 +162,26 @@ func TestPacedProbeOfBursts(t *testing.T) {
 		t.Errorf("bursts of %.1f are probed for %v, single losses for %v", q.Burst, q.Duration, p.Duration)
 	}
 }
+
+// Losses that come and go are not gone where as long a time passed without one before.
+func TestPacedProbeAfterAPause(t *testing.T) {
+	before := lossy(2e-3).build()
+	all := before.Sender.Samples
+	for i := range all { // none in the first half
+		x := &all[i].Conns[0]
+		x.TotalRetrans = max(0, x.TotalRetrans-all[len(all)/2].Conns[0].TotalRetrans)
+	}
+	v := Judge(before)
+	p, ok := PlanPaced(before, v)
+	if want := all[len(all)/2].At - all[0].At; !ok || p.Quiet < want/2 || p.Quiet > want {
+		t.Fatalf("%v, quiet for %v of %v: %s", ok, p.Quiet, want, v.Line)
+	}
+	k := lossy(0)
+	k.rate, k.samples = 0.09e9, 25
+	for _, quiet := range []time.Duration{0, p.Duration} {
+		p.Quiet, p.Burst = quiet, 1
+		if got := p.after(v, k.build()); (got.Confidence > v.Confidence) != (quiet == 0) {
+			t.Errorf("quiet for %v: %s %.2f, was %.2f; %q", quiet, got.Limiter, got.Confidence, v.Confidence, got.Notes)
+		}
+	}
+}

@@ -68,12 +68,17 @@ type sndView struct {
 // tcp_info fields past what an older kernel fills are zero, not measured:
 // offsets in struct tcp_info (include/uapi/linux/tcp.h).
 const (
-	infoChrono = 192 // busy, rwnd_limited, sndbuf_limited, since Linux 4.10
-	infoBytes  = 216 // bytes_sent, bytes_retrans, since 4.19
-	infoReord  = 224 // dsack_dups, reord_seen
-	infoOOO    = 228 // rcv_ooopack, since 5.4
-	infoSndWnd = 232 // since 5.4
-	infoRcvWnd = 236 // since 6.2
+	infoAcked    = 136 // bytes_acked, bytes_received, since Linux 4.1
+	infoSegs     = 144 // segs_out, segs_in, since 4.2
+	infoMinRTT   = 152 // since 4.6
+	infoDataSegs = 160 // data_segs_in, data_segs_out, since 4.6
+	infoRate     = 168 // delivery_rate, delivery_rate_app_limited, since 4.9
+	infoChrono   = 192 // busy, rwnd_limited, sndbuf_limited, since 4.10
+	infoBytes    = 216 // bytes_sent, bytes_retrans, since 4.19
+	infoReord    = 224 // dsack_dups, reord_seen
+	infoOOO      = 228 // rcv_ooopack, since 5.4
+	infoSndWnd   = 232 // since 5.4
+	infoRcvWnd   = 236 // since 6.2
 )
 
 // has tells whether tcp_info reached as far as end; a length of 0 was not
@@ -83,6 +88,11 @@ func has(c *model.Conn, end int) bool {
 		return fills(c.From, end)
 	}
 	return c.InfoLen == 0 || c.InfoLen >= end
+}
+
+// older tells that a Linux kernel gave a tcp_info that ends before end.
+func older(c *model.Conn, end int) bool {
+	return c.From == "" && c.InfoLen > 0 && c.InfoLen < end
 }
 
 func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
@@ -108,12 +118,27 @@ func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
 	v.spread, v.top = rateSpread(os)
 	v.dispersion = dispersion(os)
 	v.fed = fed(all)
-	v.turns = ratio(float64(b.DataSegsIn-a.DataSegsIn), v.dur.Seconds())
+	v.turns = ratio(answers(os), v.dur.Seconds())
 	v.held = share(os, func(o obs) bool {
 		return o.c.NotSent > 0 && o.c.NotSent < int64(o.c.SndMSS) && o.c.Unacked > 0 && o.c.Unacked < o.c.Cwnd
 	})
 	v.forgetUnshown()
 	return v
+}
+
+// answers is how many segments with data came back. A kernel that does not count them (before 4.6)
+// shows in which samples some did.
+func answers(os []obs) (n float64) {
+	a, b := os[0].c, os[len(os)-1].c
+	if !older(b, infoDataSegs) {
+		return float64(b.DataSegsIn - a.DataSegsIn)
+	}
+	for i := 1; i < len(os); i++ {
+		if os[i].c.BytesReceived > os[i-1].c.BytesReceived {
+			n++
+		}
+	}
+	return n
 }
 
 const (
@@ -152,7 +177,11 @@ func rateSpread(os []obs) (spread, top float64) {
 }
 
 func losses(a, b *model.Conn, resent float64) (retrans, rtos, reord, dsacks float64) {
-	retrans = ratio(resent, float64(b.SegsOut-a.SegsOut))
+	sent := float64(b.SegsOut - a.SegsOut)
+	if older(b, infoSegs) {
+		sent = resent + ratio(float64(b.BytesAcked-a.BytesAcked), float64(b.SndMSS))
+	}
+	retrans = ratio(resent, sent)
 	if has(b, infoBytes) && b.BytesSent > a.BytesSent {
 		retrans = ratio(float64(b.BytesRetrans-a.BytesRetrans), float64(b.BytesSent-a.BytesSent))
 	}
@@ -192,6 +221,9 @@ func (v *sndView) levels(os []obs) {
 	v.drained = share(os, func(o obs) bool { return o.c.SendQ < two(o.c) })
 	v.silent = share(os, func(o obs) bool { return o.c.Unacked == 0 && o.c.NotSent == 0 })
 	v.appLimited = share(os, func(o obs) bool { return o.c.AppLimited })
+	if older(v.last, infoRate) {
+		v.appLimited = unknown()
+	}
 	v.lossState = share(os, func(o obs) bool { return o.c.CAState == caLoss })
 	fill := each(os, func(o obs) float64 { return ratio(float64(o.c.SendQ), float64(o.c.SndBuf)) })
 	v.fill, v.fillMid = quantile(fill, 0.25), lowerMedian(fill)

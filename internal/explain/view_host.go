@@ -29,6 +29,9 @@ type hostView struct {
 	qdrops     float64
 	overlimits float64
 	qdisc      string
+	// standing is the share of the samples in which packets wait in that qdisc; unknown where it was
+	// seldom read.
+	standing   float64
 	packet     float64 // bytes per packet at the NIC that carries the data, data direction
 	packetRate float64 // packets/s there
 	nic        *model.NIC
@@ -57,6 +60,7 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 		packets: viewPackets(nil, nil, nil), machine: unknown(), pressed: unknown(), busy: unknown(), least: unknown(), kernel: unknown(), soft: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), beside: unknown(), core: -1}
 	v.snmp = growth(e.Samples)
 	v.qdiscs(e.Samples, nic)
+	v.standing = standing(in, nic)
 	if len(in) < 2 {
 		return v
 	}
@@ -225,6 +229,22 @@ func (v *hostView) qdiscs(all []model.Sample, nic *model.NIC) {
 			}
 		}
 	}
+}
+
+func standing(in []model.Sample, nic *model.NIC) float64 {
+	read, waits := 0.0, 0.0
+	for _, s := range in {
+		for _, q := range s.Qdiscs {
+			if nic == nil || q.Dev == nic.Name {
+				read++
+				waits += float64(min(1, max(0, q.Backlog)))
+			}
+		}
+	}
+	if read < fewSamples {
+		return unknown()
+	}
+	return waits / read
 }
 
 func (v *hostView) carried(in []model.Sample, out bool) {

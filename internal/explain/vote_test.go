@@ -110,6 +110,9 @@ func TestAStreamThatCameLateDoesNotMakeATransferShort(t *testing.T) {
 				first.NotSent = 0 // it is left idle
 			}
 			late, base := &x.Conns[1], c.Sender.Samples[from].Conns[1].BytesAcked
+			if i >= from {
+				late.Busy = x.At - c.Sender.Samples[from].At
+			}
 			if i == from {
 				base = late.BytesAcked
 			}

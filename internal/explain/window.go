@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"time"
 
 	"linerate/internal/model"
@@ -49,6 +50,15 @@ func (f flow) steady() span {
 	return s
 }
 
+// before is for how long the flow had something to send before it was first seen; 0 where the sender is
+// not seen, or its kernel does not tell.
+func (f flow) before() time.Duration {
+	if len(f.snd) == 0 || f.snd[0].c.From != "" {
+		return 0
+	}
+	return f.snd[0].c.Busy
+}
+
 // movedBetween is how many bytes a flow moved between two moments, in seconds; between two
 // observations its rate is taken to be steady.
 func (f flow) movedBetween(from, to float64) float64 {
@@ -87,19 +97,20 @@ func busyRange(os []obs, count func(*model.Conn) int64) (first, last int) {
 }
 
 // minRTT is the smallest round trip either end knows of; 0 is unknown. The
-// receiver's own estimate (rcv_rtt) is used only when nothing better is there.
+// receiver's own estimate (rcv_rtt) is used only when nothing better is there. A kernel that
+// keeps no minimum (before 4.6) has the sender's round trips, the least of which stands in.
 func (f flow) minRTT() time.Duration {
-	var best, rcv time.Duration
-	for _, os := range [][]obs{f.snd, f.rcv} {
-		for _, o := range os {
-			best = lower(best, o.c.MinRTT)
-			rcv = lower(rcv, o.c.RcvRTT)
+	var best, seen, rcv time.Duration
+	for _, o := range f.snd {
+		best, rcv = lower(best, o.c.MinRTT), lower(rcv, o.c.RcvRTT)
+		if older(o.c, infoMinRTT) {
+			seen = lower(seen, o.c.RTT)
 		}
 	}
-	if best == 0 {
-		return rcv
+	for _, o := range f.rcv {
+		best, rcv = lower(best, o.c.MinRTT), lower(rcv, o.c.RcvRTT)
 	}
-	return best
+	return cmp.Or(best, seen, rcv)
 }
 
 func lower(a, b time.Duration) time.Duration {

@@ -65,8 +65,15 @@ func ParseSockDiag(b []byte) (model.Conn, error) {
 	if err != nil {
 		return model.Conn{}, fmt.Errorf("parse sock_diag attributes: %w", err)
 	}
+	if c.InfoLen > 0 && c.InfoLen < notSentEnd {
+		c.NotSent = max(0, c.SendQ-int64(c.Unacked)*int64(c.SndMSS))
+	}
 	return c, nil
 }
+
+// notSentEnd is where notsent_bytes ends in struct tcp_info (since Linux 4.6). An older kernel
+// tells what is written and not acknowledged, and how many segments of it are in flight.
+const notSentEnd = 148
 
 // diagEnds decodes only what a filter needs.
 func diagEnds(b []byte) (model.Conn, error) {

@@ -100,6 +100,32 @@ func TestTCPInfoOffsets(t *testing.T) {
 	}
 }
 
+// Before Linux 4.6 the kernel does not say what waits to be sent: it is what is not acknowledged and
+// not in flight.
+func TestNotSentOfAnOlderKernel(t *testing.T) {
+	for _, tt := range []struct {
+		length int
+		want   int64
+	}{{notSentEnd, 7}, {notSentEnd - 4, 100_000 - 10*1448}} {
+		b := make([]byte, diagMsgLen+4+tt.length)
+		b[0], b[1] = familyInet, 1
+		binary.NativeEndian.PutUint32(b[60:], 100_000)
+		attr := b[diagMsgLen:]
+		binary.NativeEndian.PutUint16(attr, uint16(4+tt.length))
+		binary.NativeEndian.PutUint16(attr[2:], attrInfo)
+		info := attr[4:]
+		binary.NativeEndian.PutUint32(info[16:], 1448)
+		binary.NativeEndian.PutUint32(info[24:], 10)
+		if tt.length >= notSentEnd {
+			binary.NativeEndian.PutUint32(info[144:], 7)
+		}
+		c, err := ParseSockDiag(b)
+		if err != nil || c.NotSent != tt.want || c.SendQ != 100_000 {
+			t.Errorf("%d bytes of tcp_info: %+v, %v; want %d not sent", tt.length, c, err, tt.want)
+		}
+	}
+}
+
 func TestTCPFilter(t *testing.T) {
 	local := netip.MustParseAddrPort("10.0.0.1:40000")
 	remote := netip.MustParseAddrPort("10.0.0.2:2049")

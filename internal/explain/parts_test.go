@@ -1,0 +1,81 @@
+package explain
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// joined is one connection that fares as in a until at, and then as in b from its third second on.
+func joined(a, b Case, at time.Duration) Case {
+	a.Sender, a.Receiver = joinedEnd(*a.Sender, b.Sender, at), joinedEnd(*a.Receiver, b.Receiver, at)
+	return cut(a, 0, 8*time.Second)
+}
+
+func joinedEnd(a End, b *End, at time.Duration) *End {
+	a.Samples = slices.DeleteFunc(slices.Clone(a.Samples), func(s model.Sample) bool { return s.At >= at })
+	end := a.Samples[len(a.Samples)-1]
+	var zero *model.Sample
+	for _, s := range b.Samples {
+		switch {
+		case s.At < 3*time.Second || len(s.Conns) == 0:
+		case zero == nil:
+			zero = &s
+		default:
+			c := goneOn(s.Conns[0], zero.Conns[0], end.Conns[0])
+			a.Samples = append(a.Samples, model.Sample{At: s.At - zero.At + end.At, Conns: []model.Conn{c}})
+		}
+	}
+	return &a
+}
+
+// goneOn is c of another connection, whose counters begin at zero, as if it went on from last.
+func goneOn(c, zero, last model.Conn) model.Conn {
+	v := reflect.ValueOf(&c).Elem()
+	for _, name := range []string{"TotalRetrans", "ReordSeen", "DSACKDups", "BytesAcked", "BytesReceived", "BytesSent", "BytesRetrans", "SegsOut", "SegsIn", "DataSegsOut", "DataSegsIn", "Delivered", "Busy", "RwndLimited", "SndbufLimited", "RcvOOO", "TotalRTO", "SockDrops"} {
+		f := v.FieldByName(name)
+		f.SetInt(f.Int() - reflect.ValueOf(zero).FieldByName(name).Int() + reflect.ValueOf(last).FieldByName(name).Int())
+	}
+	c.Local, c.Remote, c.Inode, c.MinRTT = last.Local, last.Remote, last.Inode, min(c.MinRTT, last.MinRTT)
+	return c
+}
+
+// Causes that take turns: a verdict that goes by means over the run may not be sure of what neither is,
+// nor of what costs nothing when it is alone.
+func TestCausesInTurns(t *testing.T) {
+	for _, tt := range []struct {
+		before, after string
+		right         []model.LimiterID
+	}{
+		{"reord0.1_8ms.cubic", "link500bloat.cubic", []model.LimiterID{model.LinkRate}},
+		{"reord0.1_8ms.cubic", "rmem256.cubic", []model.LimiterID{model.ReceiverWindow}},
+		{"rxapp300.cubic", "reord0.1_8ms.cubic", []model.LimiterID{model.ApplicationSink}},
+		{"wmem256.cubic", "lowat16k.cubic", []model.LimiterID{model.SendBuffer}},
+		{"healthy.cubic", "rmem256.cubic", []model.LimiterID{model.ReceiverWindow}},
+		{"loss0.1.cubic", "rmem256.cubic", []model.LimiterID{model.ReceiverWindow, model.PathLoss}},
+	} {
+		for _, at := range []time.Duration{4500 * time.Millisecond, 5 * time.Second, 5500 * time.Millisecond, 6 * time.Second} {
+			v := Judge(joined(recorded(t, tt.before), recorded(t, tt.after), at))
+			t.Logf("%s, from %v on %s: %s (%.2f)", tt.before, at, tt.after, v.Limiter, v.Confidence)
+			if !slices.Contains(tt.right, v.Limiter) && v.Limiter != model.None && v.Confidence > unevenCap {
+				t.Errorf("%s, from %v on %s: %s (%.2f) %s", tt.before, at, tt.after, v.Limiter, v.Confidence, v.Line)
+			}
+		}
+	}
+}
+
+// A cause that is there all the time is as sure as before.
+func TestPartsOfOneCauseAgree(t *testing.T) {
+	for _, name := range []string{"rmem256.cubic", "link500.cubic", "wmem256.cubic", "rxapp300.cubic", "txapp300.cubic", "maxpacing500.cubic", "loss1.cubic"} {
+		c := recorded(t, name)
+		seen := look(c)
+		v := elect(seen.scenes)
+		was := v.Confidence
+		if seen.weighParts(&v); v.Confidence != was {
+			t.Errorf("%s: %.2f, was %.2f", name, v.Confidence, was)
+		}
+	}
+}

@@ -95,7 +95,7 @@ func (f wildFault) severity() string {
 
 // mechanisms are all of them. A name is never used twice.
 func mechanisms() []mechanism {
-	return slices.Concat(bySysctl(), byRoute(), byFilter(), byQdisc(), byGroup(), bySocket(), byApplication(), byLink(), byTraffic(), byMixing(), byStorage())
+	return slices.Concat(bySysctl(), byRoute(), byFilter(), byQdisc(), byGroup(), bySocket(), byApplication(), byLink(), byTraffic(), byMixing(), byStorage(), byStoragePath())
 }
 
 // wildHealthy is how many paths with nothing wrong a draw holds for each ten faults.

@@ -116,3 +116,36 @@ func byMixing() []mechanism {
 		}),
 	}
 }
+
+// byStoragePath are faults of the path to a server, which a client's requests feel as time
+// alone, by themselves and beside a slow disk.
+func byStoragePath() []mechanism {
+	const line, toClient, toServer = "client1-server1", 1, 0
+	var out []mechanism
+	for _, r := range storageRoads() {
+		at := func(name string, right []model.LimiterID, low, high float64, unit string, hooks func(v float64) []hook) {
+			out = append(out, mechanism{road: r, name: string(r) + "-" + name, class: "mix", right: right, low: low, high: high, unit: unit, hooks: hooks})
+		}
+		loses := func(v float64) hook { return link(line, toClient, func(s *topology.Shape) { s.Loss = v }) }
+		at("path-loses", is(model.PathLoss), 0.0005, 0.03, "lost", func(v float64) []hook { return only(loses(v)) })
+		at("path-gone-at-times", is(model.PathLoss, model.Outage), 0.1, 0.6, "s of each 1.5 s", func(v float64) []hook {
+			gone := time.Duration(v * float64(time.Second))
+			return only(pulses(line, toClient, gone, 1500*time.Millisecond-gone, func(s *topology.Shape) { s.Loss = 1 }))
+		})
+		at("acks-slow", is(model.LinkRate), 64, 1000, "kbit/s to the server", func(v float64) []hook {
+			return only(link(line, toServer, func(s *topology.Shape) { s.Rate, s.Queue = unit.BitRate(1000*v), 32*unit.KB }))
+		})
+		at("path-late", is(model.Reordering, model.PathLoss), 2, 30, "% late by 6 ms", func(v float64) []hook {
+			return only(link(line, toClient, func(s *topology.Shape) { s.Reorder, s.ReorderBy = v/100, 6*time.Millisecond }))
+		})
+		at("path-slow-for-a-while", is(model.LinkRate, model.PathQueue), 0.1, 0.6, "of the rate, 2 s of each 6 s", func(v float64) []hook {
+			return only(pulses(line, toClient, 2*time.Second, 4*time.Second, func(s *topology.Shape) { s.Rate = storageRate * unit.BitRate(v) }))
+		})
+		if r != smbRoad {
+			at("path-loses-before-a-slow-disk", is(model.PathLoss, model.ServerTime), 0.0005, 0.01, "lost, the disk has 15 MB/s", func(v float64) []hook {
+				return only(loses(v), throttled("read_bps_device", "15000000"))
+			})
+		}
+	}
+	return out
+}

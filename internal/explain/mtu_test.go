@@ -74,3 +74,37 @@ func TestLostAcknowledgmentsAreNoOutage(t *testing.T) {
 		checkVerdict(t, c, v)
 	}
 }
+
+// Large segments that are never acknowledged vanish, or their acknowledgments do. Where the receiver has
+// them the path carries their size; where nobody sees the receiver, nothing tells.
+func TestLostAcknowledgmentsAreNoBlackHole(t *testing.T) {
+	c := recorded(t, "mtubh.cubic")
+	got := *c.Receiver
+	got.Samples = nil
+	for i, s := range c.Receiver.Samples {
+		s.Conns = append([]model.Conn(nil), s.Conns...)
+		for k := range s.Conns {
+			s.Conns[k].BytesReceived = int64(min(i, 10)) * 1448
+		}
+		got.Samples = append(got.Samples, s)
+	}
+	unseen := c
+	unseen.Receiver, unseen.OneEnd = nil, true
+	arrives := c
+	arrives.Receiver = &got
+	for _, tt := range []struct {
+		name string
+		c    Case
+		want model.LimiterID
+		most float64
+	}{
+		{"nothing arrives", c, model.MTUBlackhole, 0.95},
+		{"all arrives", arrives, model.Outage, contradictedCap},
+		{"nobody sees what arrives", unseen, model.MTUBlackhole, unseenEndCap},
+	} {
+		v := Judge(tt.c)
+		if v.Limiter != tt.want || v.Confidence > tt.most || tt.most > 0.9 && v.Confidence < 0.7 {
+			t.Errorf("%s: %s (%.2f) %s", tt.name, v.Limiter, v.Confidence, v.Line)
+		}
+	}
+}

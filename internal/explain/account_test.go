@@ -2,6 +2,7 @@ package explain
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,8 @@ func TestAccount(t *testing.T) {
 			if v.Confidence > openCap || v.Causes[0].Confidence > openCap || len(v.Notes) == 0 {
 				t.Errorf("%s: %.2f %+v", l.Name, v.Confidence, a)
 			}
-			if l.Name != "cases/reordering-15ms" { // the sender runs dry there, too
+			// The sender runs dry in the first, too, and the others are not of one cause.
+			if l.Name != "cases/reordering-15ms" && !strings.HasPrefix(l.Name, "mixed/") {
 				t.Errorf("%s: %s leaves %s of %s", l.Name, v.Limiter, a.Unexplained, a.Missing)
 			}
 		}

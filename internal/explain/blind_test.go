@@ -58,7 +58,7 @@ func blindly(t *testing.T, labels []label, view func(Case) Case) {
 func allLabels(t testing.TB) []label {
 	t.Helper()
 	out := readLabels(t)
-	for _, dir := range []string{"cases", "storage"} {
+	for _, dir := range []string{"cases", "storage", "mixed"} {
 		for _, l := range readLabelsIn(t, filepath.Join(recordings, dir)) {
 			l.Name = dir + "/" + l.Name
 			out = append(out, l)

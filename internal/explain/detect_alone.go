@@ -98,6 +98,12 @@ func seeSlowLinkAlone(s *scene) *finding {
 	if !(s.reader.run >= 0) {
 		f.or(model.ReceiverCPU, s.c.Receiver.seeTasks("the reader"))
 	}
+	if r.late >= lateShare {
+		f.cap = tossUpCap
+		f.say(h, "out_of_order_share", r.late, "ratio", r.n, "%s of the segments come out of order", pct(r.late))
+		f.or(model.Reordering, "log in at the sending end: retransmits that turn out needless tell")
+		f.or(model.PathLoss, pacedProbe)
+	}
 	if !own {
 		f.or(model.SenderCPU, "log in at the sending end: a sender that stutters would look the same from here")
 	}

@@ -36,12 +36,19 @@ const (
 	// seldomDry: a server that the path holds back always has data waiting to be
 	// sent. A share of samples without such data below this is noise.
 	seldomDry = 0.10
+	// seldomOut: behind a disk that is slower than the path, a server has nothing to send for longer
+	// (measured: half of the time and more).
+	seldomOut = 0.25
 	// inTurnsCap caps the confidence in calls that wait for each other: a server
 	// that answers in the time of a round trip looks the same.
 	inTurnsCap = 0.6
 	// serverSilent: share of the samples in which nothing moves although
 	// calls are under way.
 	serverSilent = 0.20
+	// pausesTell of them tell whether the server pauses or the path: after an interruption the sender's
+	// first segments come out of order (RFC 5682 sends new ones), which brokenShare of the pauses show.
+	pausesTell  = 2
+	brokenShare = 0.5
 	// nfsOneEnd caps the confidence in a limiter of a mount whose server is not
 	// seen.
 	nfsOneEnd = 0.7
@@ -222,9 +229,27 @@ func (f *finding) orServer(s *scene) {
 // seeCallTime weighs where a call's time goes, with the server in view or without.
 func seeCallTime(s *scene) *finding {
 	if s.c.server != nil {
-		return s.c.mount.judgeSeen(s.c.server, s.total)
+		f := s.c.mount.judgeSeen(s.c.server, s.total)
+		f.whileDataWaits(s)
+		return f
 	}
 	return s.c.mount.judge()
+}
+
+// whileDataWaits: a server that waits for its disk runs out of data to send. Some thread of many is found
+// waiting for it all the time, also where the next data are read while the last ones wait for the path.
+func (f *finding) whileDataWaits(s *scene) {
+	m := s.c.mount
+	if f == nil || f.id != model.ServerTime || len(f.evidence) == 0 || f.evidence[0].Metric != waitsForDiskMetric || !(m.dry < seldomOut) {
+		return
+	}
+	f.cap = tossUpCap
+	f.say(s.c.server.end.Host, "notsent_dry_share", m.dry, "ratio", m.n, "yet the server's socket has nothing left to send in only %s of the samples", pct(m.dry))
+	other := model.PathLoss
+	if pathTakes(s.elected.Limiter) || s.elected.Limiter == model.LinkRate {
+		other = s.elected.Limiter
+	}
+	f.or(other, "read a file that the server has in memory: if the rate stays, the path holds it back")
 }
 
 // where is the limiter's place: a client that reads is the receiving end.
@@ -335,11 +360,20 @@ func (m *mountView) roundTrips() *finding {
 // serverSilent: calls are under way and yet nothing moves.
 func (m *mountView) serverSilent(server float64) *finding {
 	f := &finding{id: model.ServerTime, cap: nfsOneEnd, margin: over(m.silent, serverSilent, 0.5)}
-	if m.net == 0 {
+	switch {
+	case m.pauses >= pausesTell && m.brokenOff >= brokenShare*m.pauses:
+		f.cap = tossUpCap
+		f.or(model.Outage, "ping the server all the while, ten times a second: if pings stay away with the data, the path is interrupted")
+	case m.net == 0:
 		f.cap = 0.5
+	case m.op == "READ" && (m.pauses < pausesTell || !m.tellsOrder):
+		f.cap = unseenEndCap
 	}
 	f.say(m.end.Host, "silent_share", m.silent, "ratio", m.n, "nothing moves in %s of the samples although %.1f %s calls are under way", pct(m.silent), m.inflight, m.op)
 	m.serverEvidence(f, server)
+	if m.pauses > 0 && m.tellsOrder {
+		f.say(m.end.Host, "broken_pauses", m.brokenOff, "pauses", m.n, "of %.0f pauses %.0f ended with segments out of order, as after losses on the path", m.pauses, m.brokenOff)
+	}
 	return f
 }
 

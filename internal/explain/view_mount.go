@@ -37,6 +37,10 @@ type mountView struct {
 	steady float64 // spread of the rate as the sender sees it; unknown unless seen
 	resent float64 // share of the bytes that were sent again; unknown unless seen
 	used   float64 // goodput over the ceiling; unknown without one
+	// pauses in which nothing came to the client, and those that ended with segments out of order; of
+	// the latter 0 says nothing where tellsOrder is false.
+	pauses, brokenOff float64
+	tellsOrder        bool
 }
 
 // viewMount is the mount of the end that has one, nil when none was used.
@@ -99,6 +103,8 @@ func (m *mountView) connections(scenes []*scene) {
 		case s.rcv != nil:
 			silent = s.rcv.silent
 			m.window += s.rcv.window
+			m.pauses, m.brokenOff = m.pauses+s.rcv.pauses, m.brokenOff+s.rcv.brokenOff
+			m.tellsOrder = m.tellsOrder || has(s.rcv.last, infoOOO)
 			if !(s.rcv.spread >= m.spread) {
 				m.spread = s.rcv.spread
 			}

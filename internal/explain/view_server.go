@@ -265,13 +265,16 @@ func (v *serverView) cpuName() string {
 	return "no core of it has time left"
 }
 
+// waitsForDiskMetric is the metric of the evidence that the server waits for its disk.
+const waitsForDiskMetric = "server_disk_wait_share"
+
 func (v *serverView) diskEvidence(f *finding) {
 	what, scope := "the file service waits for a disk", ""
 	if !v.own {
 		what, scope = "something on the server waits for a disk", "machine"
 	}
-	f.say(v.end.Host, "server_disk_wait_share", v.waits, "ratio", v.n, "%s in %s of the samples", what, pct(v.waits))
-	if scope != "" && len(f.evidence) > 0 && f.evidence[len(f.evidence)-1].Metric == "server_disk_wait_share" {
+	f.say(v.end.Host, waitsForDiskMetric, v.waits, "ratio", v.n, "%s in %s of the samples", what, pct(v.waits))
+	if scope != "" && len(f.evidence) > 0 && f.evidence[len(f.evidence)-1].Metric == waitsForDiskMetric {
 		f.evidence[len(f.evidence)-1].Scope = scope
 	}
 	f.say(v.end.Host, "server_disk_busy_share", v.disk, "ratio", v.n, "the disk %s has work %s of the time and moves %s", v.diskName(), pct(v.disk), bits(v.moved))

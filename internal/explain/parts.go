@@ -1,11 +1,13 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // A verdict goes by means and shares over a whole run. Causes that take turns, and a cause that is
@@ -19,6 +21,8 @@ const (
 	partSamples = 8
 	partTime    = time.Second
 	partTrips   = startUpRTTs
+	// partConns: of more connections than these the parts are not judged, which would take long.
+	partConns = 64
 	// partSure: a part has a say from this confidence on.
 	partSure = 0.6
 	// partsUneven: the goodput of the parts differs by at least this factor. That of one cause that
@@ -32,77 +36,94 @@ const (
 	unevenCap = 0.65
 )
 
-// part is one part of a flow's run, judged by itself.
+// part is one part of a run, judged by itself.
 type part struct {
-	scene *scene
-	first *finding
-	sure  float64
-	lacks float64 // of the ceiling or, where that is not known, of the fastest part; bit/s
+	views    *views
+	from, to time.Duration
+	verdict  model.Verdict
+	lacks    float64 // of the ceiling or, where that is not known, of the fastest part; bit/s
 }
 
-// parts cuts the steady part of a flow; nil where it is too short, or as good as even.
-func (s *scene) parts() []part {
-	length := (s.span.to - s.span.from) / runParts
-	if length < max(partTime, partTrips*s.minRTT) {
+// parts cuts the run from the first steady moment of a connection to the last; nil where it is too short,
+// has too many connections, or is as good as even.
+func (v *views) parts() []part {
+	if len(v.scenes) == 0 || len(v.scenes) > partConns {
+		return nil
+	}
+	from, to, trip := v.scenes[0].span.from, v.scenes[0].span.to, v.scenes[0].minRTT
+	for _, s := range v.scenes[1:] {
+		from, to, trip = min(from, s.span.from), max(to, s.span.to), max(trip, s.minRTT)
+	}
+	length := (to - from) / runParts
+	if length < max(partTime, partTrips*trip) {
 		return nil
 	}
 	var out []part
-	slowest, fastest := 0.0, 0.0
 	for i := range runParts {
-		sp := s.span
-		sp.from += time.Duration(i) * length
-		sp.to, sp.fresh = sp.from+length, false
-		p := part{scene: s.c.sceneOver(s.flow, sp)}
-		if p.scene == nil || p.scene.n() < partSamples {
+		p := part{from: from + time.Duration(i)*length}
+		p.to = p.from + length
+		p.views = look(v.between(p.from, p.to))
+		if len(p.views.scenes) == 0 || p.views.scenes[0].n() < partSamples {
 			return nil
 		}
-		p.scene.total = p.scene.rate()
-		rate := p.scene.rate()
-		if slowest, fastest = min(slowest, rate), max(fastest, rate); i == 0 {
-			slowest = rate
-		}
 		out = append(out, p)
+	}
+	slowest, fastest := out[0].views.goodput, out[0].views.goodput
+	for _, p := range out {
+		slowest, fastest = min(slowest, p.views.goodput), max(fastest, p.views.goodput)
 	}
 	if fastest < partsUneven*slowest {
 		return nil
 	}
-	most := s.ceiling
-	if !known(most) {
-		most = fastest
+	most := fastest
+	if r := v.link.Rate; r != nil {
+		most = float64(*r)
 	}
 	for i := range out {
-		p := &out[i]
-		b := ballot{scene: p.scene}
-		b.first, b.next = p.scene.capFirst(diagnose(p.scene))
-		p.scene.capUnshown(b.first)
-		p.first, p.sure = b.first, confidence(b, 1)
-		if len(p.scene.contradictions(b.first)) > 0 {
-			p.sure = min(p.sure, contradictedCap)
-		}
-		p.lacks = max(0, most-p.scene.rate())
+		out[i].verdict, out[i].lacks = elect(out[i].views.scenes), max(0, most-out[i].views.goodput)
 	}
 	return out
 }
 
-// weighParts lowers the confidence where what is missing in parts of the only flow's run is explained by
+// between is the case with the samples of a part of the time alone.
+func (v *views) between(from, to time.Duration) Case {
+	c := v.Case
+	for _, e := range []**End{&c.Sender, &c.Receiver} {
+		if *e == nil {
+			continue
+		}
+		n := **e
+		first, _ := slices.BinarySearchFunc(n.Samples, from, func(s model.Sample, at time.Duration) int { return cmp.Compare(s.At, at) })
+		last := first
+		for last < len(n.Samples) && n.Samples[last].At <= to {
+			last++
+		}
+		n.Samples = n.Samples[first:last]
+		*e = &n
+	}
+	c.Goodput = model.Fact[unit.BitRate]{} // it is of the whole
+	return c
+}
+
+// weighParts lowers the confidence where what is missing in parts of the run is explained by
 // something else, or is missing where the limiter is not seen, or where it is seen to cost nothing at
 // other times.
 func (v *views) weighParts(out *model.Verdict) {
-	if len(v.scenes) != 1 || claimsNothing(out.Limiter) {
+	if claimsNothing(out.Limiter) {
 		return
 	}
 	fits, not, all, well, idle := 0.0, 0.0, 0.0, false, false
 	var others []part
-	for _, p := range v.scenes[0].parts() {
+	for _, p := range v.parts() {
 		all += p.lacks
-		switch id := p.first.id; {
+		switch id := p.verdict.Limiter; {
 		case id == out.Limiter || followsFrom(out.Limiter, id) || followsFrom(id, out.Limiter):
 			fits += p.lacks
 		case id == model.None:
-			well, idle = true, idle || p.scene.shows(out.Limiter)
+			well, idle = true, idle || p.shows(out.Limiter)
 		case !claimsNothing(id):
 			others = append(others, p)
-			if p.sure >= partSure {
+			if p.verdict.Confidence >= partSure {
 				not += p.lacks
 			}
 		}
@@ -123,24 +144,26 @@ func (v *views) weighParts(out *model.Verdict) {
 }
 
 // shows tells whether the limiter's signature is there, whatever it costs.
-func (s *scene) shows(id model.LimiterID) bool {
-	return slices.ContainsFunc(detectors(), func(d detector) bool {
-		if d.kind == calls || d.kind == stages {
-			return false
-		}
-		f := d.see(s)
-		return f != nil && f.id == id
+func (p part) shows(id model.LimiterID) bool {
+	return slices.ContainsFunc(p.views.scenes, func(s *scene) bool {
+		return slices.ContainsFunc(detectors(), func(d detector) bool {
+			if d.kind == calls || d.kind == stages {
+				return false
+			}
+			f := d.see(s)
+			return f != nil && f.id == id
+		})
 	})
 }
 
 // beside names what is seen in the part, in the evidence and as the first alternative.
 func (p part) beside(out *model.Verdict) {
-	id, at := p.first.id, p.scene.span
-	what := fmt.Sprintf("from %s to %s of the run %s of payload passed, and what is seen then is %s", seconds(at.from.Seconds()), seconds(at.to.Seconds()), bits(p.scene.rate()), id)
-	if len(p.first.evidence) > 0 {
-		what += ": " + p.first.evidence[0].What
+	id := p.verdict.Limiter
+	what := fmt.Sprintf("from %s to %s of the run %s of payload passed, and what is seen then is %s", seconds(p.from.Seconds()), seconds(p.to.Seconds()), bits(p.views.goodput), id)
+	if len(p.verdict.Evidence) > 0 {
+		what += ": " + p.verdict.Evidence[0].What
 	}
-	out.Evidence = append(out.Evidence, model.Evidence{What: what, Metric: "another_in_part", Value: round(p.scene.rate()), Unit: "bit/s", Host: p.first.host, N: p.scene.n()})
+	out.Evidence = append(out.Evidence, model.Evidence{What: what, Metric: "another_in_part", Value: round(p.views.goodput), Unit: "bit/s", Host: p.verdict.Host, N: p.views.scenes[0].n()})
 	out.Alternatives = slices.DeleteFunc(out.Alternatives, func(a model.Alternative) bool { return a.Limiter == id })
 	out.Alternatives = slices.Insert(out.Alternatives, 0, model.Alternative{Limiter: id, Probe: "watch longer, and see what else runs at the times at which the rate changes: more than one cause is at work, in turns"})
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"net/netip"
 	"reflect"
 	"slices"
 	"testing"
@@ -43,6 +44,26 @@ func goneOn(c, zero, last model.Conn) model.Conn {
 	return c
 }
 
+// twice is the case with a second connection like the first, on a line twice as fast.
+func twice(c Case) Case {
+	for _, e := range []**End{&c.Sender, &c.Receiver} {
+		n := **e
+		n.Samples = slices.Clone(n.Samples)
+		for i, s := range n.Samples {
+			conns := slices.Clone(s.Conns)
+			for _, x := range s.Conns {
+				x.Local, x.Remote = netip.AddrPortFrom(x.Local.Addr(), x.Local.Port()+1), netip.AddrPortFrom(x.Remote.Addr(), x.Remote.Port()+1)
+				x.Inode++
+				conns = append(conns, x)
+			}
+			n.Samples[i].Conns = conns
+		}
+		*e = &n
+	}
+	c.LineRate.Value *= 2
+	return c
+}
+
 // Causes that take turns: a verdict that goes by means over the run may not be sure of what neither is,
 // nor of what costs nothing when it is alone.
 func TestCausesInTurns(t *testing.T) {
@@ -58,10 +79,13 @@ func TestCausesInTurns(t *testing.T) {
 		{"loss0.1.cubic", "rmem256.cubic", []model.LimiterID{model.ReceiverWindow, model.PathLoss}},
 	} {
 		for _, at := range []time.Duration{4500 * time.Millisecond, 5 * time.Second, 5500 * time.Millisecond, 6 * time.Second} {
-			v := Judge(joined(recorded(t, tt.before), recorded(t, tt.after), at))
-			t.Logf("%s, from %v on %s: %s (%.2f)", tt.before, at, tt.after, v.Limiter, v.Confidence)
-			if !slices.Contains(tt.right, v.Limiter) && v.Limiter != model.None && v.Confidence > unevenCap {
-				t.Errorf("%s, from %v on %s: %s (%.2f) %s", tt.before, at, tt.after, v.Limiter, v.Confidence, v.Line)
+			one := joined(recorded(t, tt.before), recorded(t, tt.after), at)
+			for _, c := range []Case{one, twice(one)} {
+				v := Judge(c)
+				t.Logf("%s, from %v on %s: %s (%.2f)", tt.before, at, tt.after, v.Limiter, v.Confidence)
+				if !slices.Contains(tt.right, v.Limiter) && v.Limiter != model.None && v.Confidence > unevenCap {
+					t.Errorf("%s, from %v on %s: %s (%.2f) %s", tt.before, at, tt.after, v.Limiter, v.Confidence, v.Line)
+				}
 			}
 		}
 	}

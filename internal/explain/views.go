@@ -127,10 +127,8 @@ func (v *views) nicOf(e *End) *model.NIC {
 }
 
 // scene computes the features of one flow; nil where it has no steady part.
-func (v *views) scene(f flow) *scene { return v.sceneOver(f, f.steady()) }
-
-// sceneOver is scene of a part of the flow.
-func (v *views) sceneOver(f flow, sp span) *scene {
+func (v *views) scene(f flow) *scene {
+	sp := f.steady()
 	s := &scene{c: v, flow: f, span: sp, minRTT: f.minRTT(), ceiling: unknown(), bytes: float64(f.bytes())}
 	if r := v.link.Rate; r != nil {
 		s.ceiling = float64(*r)

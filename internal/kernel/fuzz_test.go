@@ -75,6 +75,9 @@ func FuzzParseMountinfo(f *testing.F) {
 				t.Errorf("mount without a map of options: %+v", m)
 			}
 		}
+		if nodes, terr := ParseMountTree(b); len(nodes) != len(mounts) && err == nil || (terr == nil) != (err == nil) {
+			t.Errorf("%d nodes (%v) of %d mounts (%v)", len(nodes), terr, len(mounts), err)
+		}
 	})
 }
 

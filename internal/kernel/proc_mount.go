@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -15,14 +16,41 @@ import (
 // mounts on one point the later one hides the earlier one. Options are those of the mount and
 // of the file system, "" for one without a value.
 func ParseMountinfo(b []byte) ([]model.Mount, error) {
+	nodes, err := ParseMountTree(b)
+	if err != nil {
+		return nil, err
+	}
 	var out []model.Mount
+	for _, n := range nodes {
+		out = append(out, n.Mount)
+	}
+	return out, nil
+}
+
+// MountNode is a mount, and where it stands in the tree of all.
+type MountNode struct {
+	model.Mount
+	ID, Parent int
+	Root       string // the directory, or file, of its file system that it shows at its point
+}
+
+// ParseMountTree reads the same as ParseMountinfo, with what tells which mount lies on which, and
+// what part of its file system each of them shows.
+func ParseMountTree(b []byte) ([]MountNode, error) {
+	var out []MountNode
 	for line := range bytes.Lines(b) {
 		left, right, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " - ")
 		l, r := strings.Fields(left), strings.Split(right, " ")
 		if !ok || len(l) < 6 || len(r) < 2 {
 			return nil, fmt.Errorf("parse mountinfo line %q: want six fields, a dash and two", strings.TrimSpace(string(line)))
 		}
-		m := model.Mount{Type: r[0], Source: Unescape(r[1]), Point: Unescape(l[4]), Dev: l[2], Options: map[string]string{}}
+		m := MountNode{Root: Unescape(l[3]), Mount: model.Mount{Type: r[0], Source: Unescape(r[1]), Point: Unescape(l[4]), Dev: l[2], Options: map[string]string{}}}
+		var err [2]error
+		m.ID, err[0] = strconv.Atoi(l[0])
+		m.Parent, err[1] = strconv.Atoi(l[1])
+		if err := cmp.Or(err[0], err[1]); err != nil {
+			return nil, fmt.Errorf("parse mountinfo line %q: %w", strings.TrimSpace(string(line)), err)
+		}
 		addOptions(m.Options, l[5])
 		if len(r) > 2 {
 			addOptions(m.Options, r[2])

@@ -144,6 +144,14 @@ func TestParseMountinfo(t *testing.T) {
 	}
 }
 
+func TestParseMountTree(t *testing.T) {
+	got, err := ParseMountTree([]byte("36 27 0:40 /a\\040b /mnt/x rw shared:1 - ext4 /dev/vda rw\n"))
+	want := []MountNode{{ID: 36, Parent: 27, Root: "/a b", Mount: model.Mount{Source: "/dev/vda", Point: "/mnt/x", Type: "ext4", Dev: "0:40", Options: map[string]string{"rw": ""}}}}
+	if d := cmp.Diff(want, got); err != nil || d != "" {
+		t.Errorf("%v -want +got:\n%s", err, d)
+	}
+}
+
 func readTestdata(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))

@@ -126,6 +126,9 @@ func (o Options) verify() move.Verify {
 // begin opens both ends. With plan nothing will be changed.
 func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 	r, err := routeOf(o.Sources, o.Target)
+	if err == nil {
+		err = r.apart(o)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -189,7 +189,8 @@ func TestASourceWithinItsTargetIsNotDeleted(t *testing.T) {
 	}
 }
 
-// Nor does it where something in the source stays, or the source has an entry of its own name.
+// Nor where something in the source would stay, or the source has an entry of its own name: nothing is
+// copied either.
 func TestASourceWithinItsTargetIsNotDeletedInPart(t *testing.T) {
 	e := testEnv(t)
 	for name, exclude := range map[string][]string{"x.tmp": {"*.tmp"}, "in/x": nil} {
@@ -204,8 +205,11 @@ func TestASourceWithinItsTargetIsNotDeletedInPart(t *testing.T) {
 		}
 		o := Options{Sources: []string{dst + in + "/"}, Target: dst, Delete: true, MaxDelete: 9, Exclude: exclude}
 		_, err := Copy(context.Background(), e, o, silent{time.Now()})
-		if refused := failure.KindOf(err) == failure.Usage; refused != (exclude != nil) {
+		if failure.KindOf(err) != failure.Usage {
 			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(dst + "/f"); err == nil {
+			t.Errorf("%s: refused after it was copied", name)
 		}
 		for _, path := range paths[:2] {
 			if _, err := os.Stat(dst + "/" + path); err != nil {

@@ -93,6 +93,7 @@ type side struct {
 	pin   wire.Pin
 	one   bool
 	whole []move.Raw
+	lie   []paths.Spot // of what it reads
 	// device is the number of the block device that it reads or writes.
 	device string
 	addr   netip.Addr
@@ -179,7 +180,7 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 	}
 	base := mover.Task{Streams: o.Far.Streams, Do: b.do, Full: o.Full, Buffered: o.Buffered, Plain: o.Far.Plain, Run: run, Secret: secret, Mem: o.Far.Mem}
 	from, to = base, base
-	from.Limit, from.Exclude, to.Setuid = int64(o.Limit), move.Raws(o.Exclude), o.Setuid
+	from.Limit, from.Exclude, to.Exclude, to.Setuid = int64(o.Limit), move.Raws(o.Exclude), move.Raws(o.Exclude), o.Setuid
 	from.Count = b.p.Live() && !mem && b.do == mover.Copying
 	from.Send, to.Delete, to.MaxDelete = mem, o.Delete, o.MaxDelete
 	from.Congestion = wire.Congestion(o.Far.Congestion)

@@ -57,7 +57,7 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 		}
 	}
 	if !ahead {
-		if err := b.open(ctx, b.to, mover.Command{One: b.from.one, Whole: b.from.whole}); err != nil {
+		if err := b.open(ctx, b.to, b.whatComes()); err != nil {
 			return err
 		}
 	}
@@ -75,6 +75,11 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 	}
 	_, err = b.opened(ctx, b.from)
 	return err
+}
+
+// whatComes is what the target's end has to know of the source.
+func (b *between) whatComes() mover.Command {
+	return mover.Command{One: b.from.one, Whole: b.from.whole, Lie: b.from.lie}
 }
 
 // late reports whether the source opens its files after the target has: what that tells is then needed, or
@@ -120,7 +125,7 @@ func (b *between) opened(ctx context.Context, s *side) (mover.Event, error) {
 // started before, the target's is told at once what to open.
 func (b *between) startMovers(ctx context.Context, from, to mover.Task) error {
 	if b.from.m != nil {
-		first := b.opening(b.to, mover.Command{One: b.from.one, Whole: b.from.whole})
+		first := b.opening(b.to, b.whatComes())
 		to.First = &first
 		return b.startMover(ctx, b.to, to)
 	}
@@ -148,6 +153,6 @@ func (b *between) startMover(ctx context.Context, s *side, t mover.Task) error {
 // ready waits for a mover's first message, which describes it.
 func (b *between) ready(ctx context.Context, s *side) error {
 	e, err := s.await(ctx, mover.Ready)
-	s.pin, s.one, s.whole = e.Pin, e.One, e.Whole
+	s.pin, s.one, s.whole, s.lie = e.Pin, e.One, e.Whole, e.Lie
 	return err
 }

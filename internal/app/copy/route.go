@@ -1,9 +1,6 @@
 package copy
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +34,7 @@ func routeOf(sources []string, target string) (r route, err error) {
 	if r.As != "" {
 		r.Tops[0].As = r.As
 	}
-	return r, r.outside()
+	return r, nil
 }
 
 // remote tells whether an argument names another host, as ssh and rsync read it: a ':'
@@ -47,53 +44,17 @@ func remote(arg string) (host, path string, ok bool) {
 	return host, path, ok && host != "" && !strings.Contains(host, "/")
 }
 
-// outside refuses a target inside a source, which would be copied into itself, and a source
-// that is its own target.
-func (r route) outside() error {
-	above, err := absolute(r.Root)
-	if err == nil {
-		above, err = existing(above)
-	}
+// apart refuses what paths.Landing.Apart does.
+func (r route) apart(o Options) error {
+	from, err := r.Spots()
 	if err != nil {
-		return fmt.Errorf("look at target: %w", err)
+		return err
 	}
-	for i, t := range r.Tops {
-		if !r.Dirs[i] {
-			continue
-		}
-		from := paths.Plain(t.Dir + "/" + t.Name)
-		src, err := os.Stat(from)
-		if err != nil {
-			return fmt.Errorf("look at source: %w", err)
-		}
-		for at := above; ; at = filepath.Dir(at) {
-			st, err := os.Stat(at)
-			if err != nil {
-				return fmt.Errorf("look at target: %w", err)
-			}
-			if os.SameFile(src, st) {
-				return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself", r.Root, from)
-			}
-			if at == filepath.Dir(at) {
-				break
-			}
-		}
-		if dst, err := os.Stat(r.Root + "/" + t.As); err == nil && os.SameFile(src, dst) {
-			return failure.Of(failure.Usage, "source %s and target are the same directory", from)
-		}
+	land, err := r.Landing(r.Whole())
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// existing is the deepest part of a path that is there, without links.
-func existing(path string) (string, error) {
-	for {
-		real, err := filepath.EvalSymlinks(path)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) || path == "/" {
-			return real, err
-		}
-		path = paths.Above(path)
-	}
+	return land.Apart(from, o.Delete, o.Exclude)
 }
 
 // absolute is a path from the root on, that leads where the given one does: links in the name of

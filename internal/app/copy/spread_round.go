@@ -120,10 +120,10 @@ func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 	}
 	empty := s.guessed() && s.out.Spread.Rounds == 0
 	for _, e := range append(sources, targets...) {
-		e.task = mover.Task{Read: e.task.Read, Write: e.task.Write, Do: s.do, Full: s.o.Full, Buffered: s.o.Buffered, Plain: s.o.Far.Plain}
+		e.task = mover.Task{Read: e.task.Read, Write: e.task.Write, Do: s.do, Full: s.o.Full, Buffered: s.o.Buffered, Plain: s.o.Far.Plain, Exclude: move.Raws(s.o.Exclude)}
 		e.over, e.failed, e.doomed, e.answered, e.last, e.work = false, false, nil, false, mover.Work{}, nil
 		if e.source {
-			e.task.Limit, e.task.Streams, e.task.Exclude, e.task.Count = each, s.o.Far.Streams, move.Raws(s.o.Exclude), s.p.Live()
+			e.task.Limit, e.task.Streams, e.task.Count = each, s.o.Far.Streams, s.p.Live()
 			e.task.Congestion = wire.Congestion(s.o.Far.Congestion)
 		} else {
 			e.task.Setuid, e.task.Empty = s.o.Setuid, empty && s.do != mover.Comparing
@@ -152,11 +152,11 @@ func (s *spreading) start(ctx context.Context, sources, targets []*spreadEnd) er
 	all := append(slices.Clone(sources), targets...)
 	err := s.all(all, func(e *spreadEnd) error { return s.begin(ctx, e) })
 	if err == nil {
-		var whole []move.Raw
+		c := mover.Command{Order: mover.Open}
 		for _, e := range sources {
-			whole = append(whole, e.whole...)
+			c.Whole, c.Lie = append(c.Whole, e.whole...), append(c.Lie, e.lie...)
 		}
-		err = s.all(all, func(e *spreadEnd) error { return s.open(ctx, e, whole) })
+		err = s.all(all, func(e *spreadEnd) error { return s.open(ctx, e, c) })
 	}
 	if err == nil {
 		return nil
@@ -207,16 +207,14 @@ func (s *spreading) begin(ctx context.Context, e *spreadEnd) error {
 	if err != nil {
 		return err
 	}
-	e.pin, e.whole = ready.Pin, ready.Whole
+	e.pin, e.whole, e.lie = ready.Pin, ready.Whole, ready.Lie
 	return nil
 }
 
-// open has an end open its files. whole are the directories that one of the sources copies as a
-// whole.
-func (s *spreading) open(ctx context.Context, e *spreadEnd, whole []move.Raw) error {
-	c := mover.Command{Order: mover.Open}
-	if !e.source {
-		c.Whole = whole
+// open has an end open its files. c has what all sources together are, for a target.
+func (s *spreading) open(ctx context.Context, e *spreadEnd, c mover.Command) error {
+	if e.source {
+		c = mover.Command{Order: mover.Open}
 	}
 	if err := e.m.Tell(ctx, c); err != nil {
 		return err

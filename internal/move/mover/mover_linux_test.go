@@ -336,3 +336,37 @@ func TestTasksAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// A target within its source, and with --delete a source within its target, are refused by the target's
+// end before it makes anything, whatever the hosts are called.
+func TestATargetWithinItsSourceIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	movetest.Write(t, dir+"/t/in/x", "1")
+	for name, c := range map[string]struct {
+		from    string
+		to      Task
+		refused bool
+	}{
+		"within":             {"/t/", Task{Write: move.Raw(dir + "/t/new")}, true},
+		"of a dry run":       {"/t/", Task{Write: move.Raw(dir + "/t/new"), Do: Planning}, true},
+		"excluded":           {"/t/", Task{Write: move.Raw(dir + "/t/out"), Exclude: []move.Raw{"/out"}}, false},
+		"deletes the source": {"/t/in/", Task{Write: move.Raw(dir + "/t"), Delete: true, MaxDelete: 9}, true},
+		"beside":             {"/t/", Task{Write: move.Raw(dir + "/t2")}, false},
+	} {
+		from := Task{Read: move.Raws([]string{dir + c.from}), Do: c.to.Do, Exclude: c.to.Exclude}
+		s, r := start(t, from), start(t, c.to)
+		ready := s.until(Ready)
+		r.until(Ready)
+		r.send(Command{Order: Open, One: ready.One, Whole: ready.Whole, Lie: ready.Lie})
+		kind := Opened
+		if c.refused {
+			kind = Failed
+		}
+		if e := r.until(kind); e.Usage != c.refused {
+			t.Errorf("%s: %+v", name, e)
+		}
+		if _, err := os.Stat(dir + "/t/new"); err == nil {
+			t.Errorf("%s: refused after it was made", name)
+		}
+	}
+}

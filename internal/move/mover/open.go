@@ -70,7 +70,7 @@ func (m *mover) openSource(as string) error {
 }
 
 func (m *mover) openTarget(c Command) (as, doubt string, err error) {
-	root, as, err := rootOf(string(m.task.Write), c.One, m.task.Do)
+	root, as, err := m.rootOf(c)
 	if err == nil && m.task.Empty {
 		err = empty(root)
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"linerate/internal/move"
+	"linerate/internal/move/route"
 	"linerate/internal/move/share"
 	"linerate/internal/move/wire"
 )
@@ -28,7 +29,7 @@ import (
 const Role = "mover"
 
 // Version of Task, Command and Event that this build speaks.
-const Version = 5
+const Version = 6
 
 // Bounds of a task.
 const (
@@ -180,6 +181,8 @@ type Command struct {
 	One   bool       `json:"one,omitempty"`
 	Whole []move.Raw `json:"whole,omitempty"`
 	As    move.Raw   `json:"as,omitempty"`
+	// Lie, of Open, tells the target where the sources lie: one that lies in it, or that it lies in, is refused.
+	Lie []route.Spot `json:"lie,omitempty"`
 	// New tells the source, with Open or Dial, that the target holds nothing of what is copied: it
 	// is not asked what it has.
 	New bool `json:"new,omitempty"`
@@ -198,7 +201,7 @@ type Kind string
 
 // The events.
 const (
-	Ready     Kind = "ready"     // Pin, One, Whole
+	Ready     Kind = "ready"     // Pin, One, Whole, Lie
 	Opened    Kind = "opened"    // Pin; As; New, of a target: as Command has it; Device: number of the block device, "8:16"; Text: a doubt about the copy, if there is one; Addr, where it listens by now
 	Listening Kind = "listening" // Addr
 	Unreached Kind = "unreached" // Text: the port could not be connected to
@@ -220,6 +223,7 @@ type Event struct {
 	Pin    wire.Pin       `json:"pin,omitzero"`
 	One    bool           `json:"one,omitempty"`
 	Whole  []move.Raw     `json:"whole,omitempty"`
+	Lie    []route.Spot   `json:"lie,omitempty"`
 	As     move.Raw       `json:"as,omitempty"`
 	New    bool           `json:"new,omitempty"`
 	Device string         `json:"device,omitempty"`

@@ -1,0 +1,165 @@
+package route
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"linerate/internal/failure"
+	"linerate/internal/move"
+	"linerate/internal/move/tree"
+)
+
+// Spot is a directory by signs that do not depend on its host's name or on its own: another end
+// can tell by them whether two directories are one, or whether one lies in the other. What looks
+// alike but is not known to be the same has no sign in common.
+type Spot struct {
+	Name move.Raw `json:"name"`          // for people: what is copied
+	Own  move.Raw `json:"own,omitempty"` // the name with which globs of exclusions begin there
+	// File tells that a single entry in the directory is copied, which is none itself.
+	File bool `json:"file,omitempty"`
+	// Kernel is the boot id of the host's kernel: Nodes, FS and Below mean the same wherever it is
+	// the same.
+	Kernel string   `json:"kernel,omitempty"`
+	Path   move.Raw `json:"path,omitempty"` // without links, as this process sees it
+	// Nodes are device and inode of the directory, then of each one above it.
+	Nodes []string `json:"nodes,omitempty"`
+	// Shared are, on a mount of another host's file system, what that host knows the same
+	// directories by, up to the mount's; "": not known.
+	Shared []string `json:"shared,omitempty"`
+	Part            // of a file system that it is; not known where FS is ""
+	Below  []Part   `json:"below,omitempty"` // mounts below it
+}
+
+// Part is a directory of a file system.
+type Part struct {
+	FS   string   `json:"fs,omitempty"`
+	Root move.Raw `json:"root,omitempty"` // its path in the file system
+	At   move.Raw `json:"at,omitempty"`   // where it lies below the Spot; "": it is the Spot's own
+}
+
+// Landing is where sources come to lie.
+type Landing struct {
+	Name string
+	At   Spot   // the deepest directory of the target that is there
+	Rest string // what is to be made below it
+	Into []Into // directories that are there and are to be as a source has them
+}
+
+// Into is what a source's directory comes to lie in.
+type Into struct {
+	As string // below the target
+	Spot
+}
+
+// holds tells whether a directory is s or lies in it, and at which path below s.
+func (s *Spot) holds(t *Spot) (rel string, is bool) {
+	if s.Kernel != "" && s.Kernel == t.Kernel {
+		if rel, is := above(s.Nodes, t.Nodes, string(t.Path)); is {
+			return rel, true
+		}
+		if t.FS == "" {
+			return "", false
+		}
+		for _, p := range append([]Part{s.Part}, s.Below...) {
+			if rest, is := below(string(p.Root), string(t.Root)); is && p.FS == t.FS {
+				return path.Join(string(p.At), rest), true
+			}
+		}
+		return "", false
+	}
+	return above(s.Shared, t.Shared, string(t.Path))
+}
+
+// above looks for the first of one chain of directories in another, and for the path from there
+// down to where the other begins, which is the end of at.
+func above(s, t []string, at string) (rel string, is bool) {
+	if len(s) == 0 || s[0] == "" {
+		return "", false
+	}
+	i := slices.Index(t, s[0])
+	if i < 0 {
+		return "", false
+	}
+	names := strings.Split(strings.Trim(at, "/"), "/")
+	return path.Join(names[max(0, len(names)-i):]...), true
+}
+
+// below tells whether path is top or below it, and where.
+func below(top, at string) (rest string, is bool) {
+	if top == at {
+		return "", true
+	}
+	return strings.CutPrefix(at, strings.TrimSuffix(top, "/")+"/")
+}
+
+// Apart refuses a target inside a source, which would be copied into itself, a source that is its
+// own target, and, if deletes, a source inside a directory that is emptied of what the source
+// lacks. Not where exclusions keep the one out of the other. An error is of kind failure.Usage.
+func (l *Landing) Apart(from []Spot, deletes bool, exclude []string) error {
+	x, err := tree.NewExcludes(exclude)
+	if err != nil {
+		return failure.As(failure.Usage, err)
+	}
+	for i := range from {
+		s := &from[i]
+		if err := l.outside(s, x); err != nil {
+			return err
+		}
+		for j := range l.Into {
+			d := &l.Into[j]
+			rel, is := d.holds(s)
+			if is && deletes && !leftOut(x, d.As, rel) {
+				return failure.Of(failure.Usage, "the source %s lies in the target, at %s, and would be deleted there; nothing was deleted: copy to a directory that does not hold it%s", s.Name, move.Quote("./"+path.Join(d.As, rel)), l.otherwise(s))
+			}
+		}
+	}
+	return nil
+}
+
+// outside refuses a target inside one source.
+func (l *Landing) outside(s *Spot, x tree.Excludes) error {
+	if s.File {
+		return nil
+	}
+	if rel, is := s.holds(&l.At); is && !leftOut(x, string(s.Own), path.Join(rel, l.Rest)) {
+		return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself%s", l.Name, s.Name, l.otherwise(s))
+	}
+	for i := range l.Into {
+		rel, is := s.holds(&l.Into[i].Spot)
+		if is && rel == "" {
+			return failure.Of(failure.Usage, "source %s and target are the same directory%s", s.Name, l.otherwise(s))
+		}
+		if is && !leftOut(x, string(s.Own), rel) {
+			return failure.Of(failure.Usage, "%s in target %s lies in the source %s: it would be copied into itself%s", move.Quote("./"+l.Into[i].As), l.Name, s.Name, l.otherwise(s))
+		}
+	}
+	return nil
+}
+
+// otherwise says what names do not show.
+func (l *Landing) otherwise(s *Spot) string {
+	a, b := path.Clean(string(s.Name)), path.Clean(l.Name)
+	if _, is := below(a, b); is {
+		return ""
+	}
+	if _, is := below(b, a); is {
+		return ""
+	}
+	return " (both names lead to one file system)"
+}
+
+// leftOut tells whether exclusions match a directory below a source, or one above it. own is the
+// name that globs begin with there.
+func leftOut(x tree.Excludes, own, rel string) bool {
+	at := strings.Trim(own+"/"+rel, "/")
+	if rel == "" {
+		return false
+	}
+	for i := range len(at) {
+		if at[i] == '/' && x.Match(at[:i], true) {
+			return true
+		}
+	}
+	return x.Match(at, true)
+}

@@ -1,0 +1,238 @@
+package route
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/kernel"
+	"linerate/internal/move"
+)
+
+// looker looks at directories; what it could not read of this host is not known of any.
+type looker struct {
+	kernel string
+	mounts map[int]kernel.MountNode
+	order  []kernel.MountNode
+}
+
+func newLooker() *looker {
+	l := &looker{mounts: map[int]kernel.MountNode{}}
+	if b, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
+		l.kernel = strings.TrimSpace(string(b))
+	}
+	if b, err := os.ReadFile("/proc/self/mountinfo"); err == nil {
+		l.order, _ = kernel.ParseMountTree(b) // without it directories are known by their inodes alone
+	}
+	for _, m := range l.order {
+		l.mounts[m.ID] = m
+	}
+	return l
+}
+
+// Spots are where what is copied lies. Single entries of one directory have one Spot.
+func (s Source) Spots() ([]Spot, error) {
+	l := newLooker()
+	var out []Spot
+	seen := map[string]bool{}
+	for i, t := range s.Tops {
+		at, name := t.Dir, strings.TrimSuffix(t.Dir, "/")+"/"+t.Name
+		if s.Dirs[i] {
+			at = name
+		} else if seen[at] {
+			continue
+		} else {
+			seen[at] = true
+		}
+		spot, err := l.look(at, true)
+		if err != nil {
+			return nil, fmt.Errorf("look at source: %w", err)
+		}
+		spot.Name, spot.Own, spot.File = move.Raw(Plain(name)), move.Raw(t.Name), !s.Dirs[i]
+		out = append(out, spot)
+	}
+	return out, nil
+}
+
+// Landing is where a source comes to lie, of which whole are the directories that are copied.
+func (t Target) Landing(whole []string) (out Landing, err error) {
+	l, at := newLooker(), t.Root
+	out.Name = at
+	for {
+		out.At, err = l.look(at, true)
+		up := Above(at)
+		if !errors.Is(err, fs.ErrNotExist) || up == at {
+			break
+		}
+		out.Rest, at = path.Join(path.Base(at), out.Rest), up
+	}
+	if err != nil || out.Rest != "" {
+		return out, wrapped(err)
+	}
+	for _, as := range whole {
+		into := Into{As: as, Spot: out.At}
+		if as != "" {
+			into.Spot, err = l.look(strings.TrimSuffix(at, "/")+"/"+as, false)
+		}
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+			continue // no directory, which a copy does not go into
+		}
+		if err != nil {
+			return out, wrapped(err)
+		}
+		out.Into = append(out.Into, into)
+	}
+	return out, nil
+}
+
+func wrapped(err error) error {
+	if err != nil {
+		err = fmt.Errorf("look at target: %w", err)
+	}
+	return err
+}
+
+// look looks at a directory.
+func (l *looker) look(at string, follow bool) (s Spot, err error) {
+	flags := unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
+	if !follow {
+		flags |= unix.O_NOFOLLOW
+	}
+	fd, err := unix.Open(at, flags, 0)
+	if err != nil {
+		return s, &fs.PathError{Op: "open", Path: at, Err: err}
+	}
+	s.Kernel = l.kernel
+	if real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && path.IsAbs(real) {
+		s.Path = move.Raw(real)
+	}
+	m, known := l.mountOf(fd)
+	if rest, is := below(m.Point, string(s.Path)); known && is && s.Path != "" {
+		s.Part = Part{FS: fsOf(m), Root: move.Raw(path.Join(m.Root, rest))}
+		s.Below = l.below(m, string(s.Path))
+	}
+	return s, l.climb(fd, m, &s)
+}
+
+// climb notes a directory and those above it, and closes fd. Where this user may look no further it
+// ends.
+func (l *looker) climb(fd int, m kernel.MountNode, s *Spot) error {
+	defer func() { _ = unix.Close(fd) }() // only a place to walk from
+	for first, share := true, sharing(m); ; first = false {
+		var st unix.Statx_t
+		if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW, unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
+			if first {
+				return fmt.Errorf("look at %s: %w", s.Path, err)
+			}
+			return nil
+		}
+		node := fmt.Sprintf("%d:%d:%d", st.Dev_major, st.Dev_minor, st.Ino)
+		if !first && node == s.Nodes[len(s.Nodes)-1] {
+			return nil // the root
+		}
+		s.Nodes = append(s.Nodes, node)
+		if share != "" && !first {
+			at, known := l.mountOf(fd)
+			if !known || at.ID != m.ID {
+				share = ""
+			}
+		}
+		if share != "" {
+			s.Shared = append(s.Shared, shared(fd, share, m, &st))
+		}
+		up, err := unix.Openat(fd, "..", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil // this user may look no further
+		}
+		_ = unix.Close(fd)
+		fd = up
+	}
+}
+
+// mountOf is the mount that an open file is on.
+func (l *looker) mountOf(fd int) (kernel.MountNode, bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
+	if err != nil {
+		return kernel.MountNode{}, false
+	}
+	_, rest, _ := strings.Cut(string(b), "mnt_id:")
+	var id int
+	if _, err := fmt.Sscan(rest, &id); err != nil {
+		return kernel.MountNode{}, false
+	}
+	m, ok := l.mounts[id]
+	return m, ok
+}
+
+// fsOf names the file system of a mount within its kernel. Those of other hosts, and of processes, do not tell
+// which part of them a mount shows: what was mounted is part of the name there.
+func fsOf(m kernel.MountNode) string {
+	if m.Options["addr"] != "" || strings.ContainsAny(m.Source, ":@") || strings.HasPrefix(m.Type, "fuse") || m.Type == "9p" || strings.HasPrefix(m.Source, "//") {
+		return m.Dev + " " + m.Source
+	}
+	return m.Dev
+}
+
+// below are the mounts below a path of a mount, which a walk from there comes to.
+func (l *looker) below(top kernel.MountNode, at string) (out []Part) {
+	reached := map[int]bool{top.ID: true}
+	hidden := map[int]bool{}
+	for _, m := range l.order { // a mount comes after the one that it lies on
+		over, ok := l.mounts[m.Parent]
+		if ok && over.Point == m.Point && over.ID != m.ID {
+			hidden[over.ID] = true
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, m := range l.order {
+			rest, is := below(at, m.Point)
+			if !is || rest == "" || !reached[m.Parent] || reached[m.ID] {
+				continue
+			}
+			reached[m.ID], again = true, true
+			if !hidden[m.ID] {
+				out = append(out, Part{FS: fsOf(m), Root: move.Raw(m.Root), At: move.Raw(rest)})
+			}
+		}
+	}
+	return out
+}
+
+// sharing names the server of a mount, where clients of it have signs of a directory in common; "" where
+// not, or where the server is one to this host only.
+func sharing(m kernel.MountNode) string {
+	switch m.Type {
+	case "nfs", "nfs4", "cifs", "smb3":
+	default:
+		return ""
+	}
+	addr, err := netip.ParseAddr(m.Options["addr"])
+	if err != nil || addr.IsLoopback() || addr.IsLinkLocalUnicast() {
+		return ""
+	}
+	return addr.String()
+}
+
+// shared is what the server of a mount knows a directory by: of NFS its file handle, of SMB share, inode
+// and time of birth.
+func shared(fd int, server string, m kernel.MountNode, st *unix.Statx_t) string {
+	if strings.HasPrefix(m.Type, "nfs") {
+		h, _, err := unix.NameToHandleAt(fd, "", unix.AT_EMPTY_PATH)
+		if err != nil {
+			return ""
+		}
+		return fmt.Sprintf("nfs %s %d %s", server, h.Type(), hex.EncodeToString(h.Bytes()))
+	}
+	if st.Mask&unix.STATX_BTIME == 0 {
+		return ""
+	}
+	return fmt.Sprintf("smb %s %d %d.%09d", server, st.Ino, st.Btime.Sec, st.Btime.Nsec)
+}

@@ -1,0 +1,81 @@
+package route
+
+import (
+	"strings"
+	"testing"
+
+	"linerate/internal/failure"
+)
+
+// What two ends know of a directory decides, not how it is called: one kernel, one server, or nothing.
+func TestOnlyWhatIsKnownToOverlapIsRefused(t *testing.T) {
+	src := Spot{Name: "/t", Kernel: "k1", Path: "/t", Nodes: []string{"8:1:9", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t"},
+		Below: []Part{{FS: "8:2", Root: "/", At: "data"}}}
+	nfs := Spot{Name: "/m/t", Kernel: "k1", Path: "/m/t", Nodes: []string{"0:40:7", "0:40:2", "8:1:2"}, Shared: []string{"nfs 10.0.0.1 1 aa", "nfs 10.0.0.1 1 00"}, Part: Part{FS: "0:40 nas:/", Root: "/t"}}
+	for name, c := range map[string]struct {
+		src     Spot
+		at      Spot
+		rest    string
+		exclude []string
+		want    string
+	}{
+		"itself":                     {src, src, "", nil, "lies in the source"},
+		"below":                      {src, Spot{Kernel: "k1", Path: "/t/x", Nodes: []string{"8:1:5", "8:1:9", "8:1:2"}}, "", nil, "lies in the source"},
+		"to be made":                 {src, src, "new", nil, "lies in the source"},
+		"excluded":                   {src, src, "new", []string{"/new/"}, ""},
+		"below what is excluded":     {src, Spot{Kernel: "k1", Path: "/t/x", Nodes: []string{"8:1:5", "8:1:9", "8:1:2"}}, "new", []string{"/x"}, ""},
+		"excluded elsewhere":         {src, src, "new", []string{"/x/new"}, "lies in the source"},
+		"above":                      {src, Spot{Kernel: "k1", Path: "/", Nodes: []string{"8:1:2"}, Part: Part{FS: "8:1", Root: "/"}}, "", nil, ""},
+		"beside":                     {src, Spot{Kernel: "k1", Path: "/to", Nodes: []string{"8:1:4", "8:1:2"}, Part: Part{FS: "8:1", Root: "/to"}}, "", nil, ""},
+		"of another kernel":          {src, Spot{Kernel: "k2", Path: "/t/x", Nodes: src.Nodes, Part: src.Part}, "", nil, ""},
+		"of unknown kernels":         {Spot{Nodes: src.Nodes, Part: src.Part}, Spot{Nodes: src.Nodes, Part: src.Part}, "", nil, ""},
+		"bound elsewhere":            {src, Spot{Kernel: "k1", Path: "/b", Nodes: []string{"8:1:5", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t/x/y"}}, "", nil, "lies in the source"},
+		"bound elsewhere, excluded":  {src, Spot{Kernel: "k1", Path: "/b", Nodes: []string{"8:1:5", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t/x/y"}}, "", []string{"x"}, ""},
+		"mounted below":              {src, Spot{Kernel: "k1", Path: "/c", Nodes: []string{"8:2:5"}, Part: Part{FS: "8:2", Root: "/y"}}, "", nil, "lies in the source"},
+		"mounted below, excluded":    {src, Spot{Kernel: "k1", Path: "/c", Nodes: []string{"8:2:5"}, Part: Part{FS: "8:2", Root: "/y"}}, "", []string{"/data/y"}, ""},
+		"an export, by two":          {nfs, Spot{Kernel: "k2", Path: "/n/t/x", Nodes: []string{"0:50:8"}, Shared: []string{"nfs 10.0.0.1 1 bb", "nfs 10.0.0.1 1 aa", "nfs 10.0.0.1 1 00"}}, "", nil, "lies in the source"},
+		"another server's":           {nfs, Spot{Kernel: "k2", Path: "/n/t/x", Nodes: []string{"0:40:7"}, Shared: []string{"nfs 10.0.0.2 1 bb", "nfs 10.0.0.2 1 aa"}}, "", nil, ""},
+		"a server's that tells less": {Spot{Kernel: "k1", Shared: []string{""}}, Spot{Kernel: "k2", Shared: []string{""}}, "", nil, ""},
+		"nothing known":              {Spot{}, Spot{}, "", nil, ""},
+	} {
+		l := Landing{Name: "/to", At: c.at, Rest: c.rest}
+		err := l.Apart([]Spot{c.src}, false, c.exclude)
+		if c.want == "" && err != nil || c.want != "" && (failure.KindOf(err) != failure.Usage || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// A source in a directory that is emptied of what the source lacks is refused, a single file's too.
+func TestASourceInWhatIsEmptiedIsRefused(t *testing.T) {
+	top := Spot{Kernel: "k", Path: "/t", Nodes: []string{"8:1:9", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t"}}
+	in := Spot{Name: "/t/in", Kernel: "k", Path: "/t/in", Nodes: []string{"8:1:5", "8:1:9", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t/in"}}
+	file := in
+	file.File = true
+	for name, c := range map[string]struct {
+		src     Spot
+		deletes bool
+		exclude []string
+		refused bool
+	}{
+		"deleted":         {in, true, nil, true},
+		"a file's":        {file, true, nil, true},
+		"excluded":        {in, true, []string{"/in/"}, false},
+		"other excluded":  {in, true, []string{"*.tmp"}, true},
+		"nothing deleted": {in, false, nil, false},
+	} {
+		l := Landing{Name: "/t", At: top, Into: []Into{{"", top}}}
+		if err := l.Apart([]Spot{c.src}, c.deletes, c.exclude); (failure.KindOf(err) == failure.Usage) != c.refused || (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// "src" comes to lie at /t/src: nothing else of /t is emptied. But /t/in is itself there.
+	l := Landing{Name: "/t", At: top, Into: []Into{{"src", Spot{Kernel: "k", Path: "/t/src", Nodes: []string{"8:1:6", "8:1:9"}}}}}
+	if err := l.Apart([]Spot{in}, true, nil); err != nil {
+		t.Error(err)
+	}
+	l.Into = []Into{{"in", in}}
+	if err := l.Apart([]Spot{in}, false, nil); failure.KindOf(err) != failure.Usage || !strings.Contains(err.Error(), "same directory") {
+		t.Error(err)
+	}
+}

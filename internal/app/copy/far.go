@@ -124,6 +124,9 @@ type between struct {
 
 // placeOf reads one argument: a path of this host, or of another.
 func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
+	if arg == "" {
+		return n, "", failure.Of(failure.Usage, "an empty path names nothing")
+	}
 	if _, _, far := remote(arg); !far && !mem {
 		path, err = absolute(arg)
 		if err == nil && paths.Inside(arg) && !strings.HasSuffix(path, "/") {
@@ -131,10 +134,14 @@ func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
 		}
 		return host.Name{Reach: host.SSH, Host: reach.Here}, path, err
 	}
-	if n, err = host.ParseName(arg); err != nil {
+	name, path := arg, ""
+	if i := strings.Index(arg, ":/"); i > 0 { // a path is of any bytes, the name of a host is not
+		name, path = arg[:i+2], arg[i+1:]
+	}
+	if n, err = host.ParseName(name); err != nil {
 		return n, "", failure.As(failure.Usage, err)
 	}
-	path, n.Path = n.Path, ""
+	n.Path = ""
 	switch {
 	case mem && (path != "" || n.Reach == host.Local):
 		return n, "", failure.Of(failure.Usage, "%s: from memory to memory no files are moved: name a host without a path", arg)

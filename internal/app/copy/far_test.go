@@ -137,6 +137,16 @@ func TestTheFailureOfEitherEndIsTheCopys(t *testing.T) {
 	}
 }
 
+// The empty path of a variable that was not set is not the working directory, which --delete could empty.
+func TestAnEmptyPathNamesNothing(t *testing.T) {
+	for _, o := range []Options{{Sources: []string{""}, Target: "nas1:/x"}, {Sources: []string{"nas1:/x"}, Target: ""}} {
+		b := &between{o: o, p: &quiet{}}
+		if _, _, err := b.tasks(); failure.KindOf(err) != failure.Usage {
+			t.Errorf("%q to %q: %v", o.Sources, o.Target, err)
+		}
+	}
+}
+
 func TestArgumentsNameHostsAsEverywhere(t *testing.T) {
 	for arg, want := range map[string][2]string{
 		"nas1:/pool/x":       {"nas1", "/pool/x"},
@@ -150,6 +160,7 @@ func TestArgumentsNameHostsAsEverywhere(t *testing.T) {
 		"/a/./b//c":          {reach.Here, "/a/b/c"},
 		"/":                  {reach.Here, "/"},
 		"localhost:/tmp/xyz": {reach.Here, "/tmp/xyz"},
+		"nas1:/a\n\xff:/b":   {"nas1", "/a\n\xff:/b"},
 	} {
 		n, path, err := placeOf(arg, false)
 		if err != nil || n.String() != want[0] || path != want[1] {
@@ -169,7 +180,7 @@ func TestArgumentsNameHostsAsEverywhere(t *testing.T) {
 			t.Errorf("%s: %q, %v", arg, path, err)
 		}
 	}
-	for _, arg := range []string{"nas1:", "nas1:rel", "-x:/a", "nas1:/a\nb"} {
+	for _, arg := range []string{"nas1:", "nas1:rel", "-x:/a", "nas\n1:/a", "nas1:\n/a"} {
 		if _, _, err := placeOf(arg, false); err == nil {
 			t.Errorf("%s is accepted", arg)
 		}

@@ -37,13 +37,16 @@ func (p *Place) probeFolding() (bool, error) {
 // lock opens the journal's file and locks it. The one that is locked has to be the one that
 // has the name: the copy before us may have removed it meanwhile.
 func (p *Place) lock(root string) (*os.File, error) {
-	until := time.Now().Add(smbWaits)
+	if p.fsType == 0 {
+		p.fsType = kernel.TypeOf(p.root)
+	}
+	held := func(err error) bool { return p.onSMB() && (errors.As(err, new(*BusyError)) || isBusy(err)) }
 	for range 100 {
-		f, err := p.lockOnce(root)
-		if p.onSMB() && time.Now().Before(until) && (errors.As(err, new(*BusyError)) || isBusy(err)) {
-			time.Sleep(smbEvery)
-			continue
-		}
+		var f *os.File
+		err := patiently(held, func() (err error) {
+			f, err = p.lockOnce(root)
+			return err
+		})
 		if f != nil || err != nil {
 			return f, err
 		}
@@ -71,7 +74,7 @@ func (p *Place) lockOnce(root string) (locked *os.File, err error) {
 		return nil, fmt.Errorf("lock target: %w", err)
 	}
 	var probing errgroup.Group
-	if p.fsType = kernel.TypeOf(p.root); p.onSMB() {
+	if p.onSMB() {
 		p.probed = true // nearly all fold case; one that does not is asked for a directory's names more often
 	} else {
 		probing.Go(func() (err error) { p.probed, err = p.probeFolding(); return err })

@@ -89,7 +89,12 @@ const cachedDirs = 256
 
 // Open opens the directory root, which is the user's own path: links in it are followed.
 func Open(root string, o Options, r *move.Report) (*Place, error) {
-	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*fileSystem{}, fresh: map[string]bool{}, temps: map[string]bool{}, inWay: map[string]bool{},
+	return openOn(0, root, o, r)
+}
+
+// openOn opens one on a type of file system; 0: that which it has.
+func openOn(fsType int64, root string, o Options, r *move.Report) (*Place, error) {
+	p := &Place{fsType: fsType, o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*fileSystem{}, fresh: map[string]bool{}, temps: map[string]bool{}, inWay: map[string]bool{},
 		buffers: make(chan struct{}, proveBuffers), uid: uint32(unix.Geteuid()), gid: uint32(unix.Getegid())}
 	if o.Run == "" {
 		p.o.Run = strings.ToLower(rand.Text()[:8])

@@ -65,8 +65,13 @@ func (p *Place) remember(root string) error {
 	m.changed = sync.NewCond(&m.mu)
 	p.journal = m
 	st, err := f.Stat()
+	if err == nil && st.Size() > 0 && p.onSMB() {
+		if err = calm(int(f.Fd())); err == nil {
+			st, err = f.Stat()
+		}
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("look at journal: %w", err)
 	}
 	if st.Size() > 0 {
 		b, err := io.ReadAll(io.LimitReader(f, 1<<30))
@@ -137,7 +142,7 @@ func (f *file) recall() (ok bool) {
 	if !f.p.reclaim(f.d, f.temp) {
 		return false
 	}
-	fd, err := unix.Openat(f.d.fd, f.temp, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := f.openLeft()
 	if err != nil {
 		f.p.unclaim(f.d, f.temp)
 		return false
@@ -441,59 +446,4 @@ func (m *memory) afterEnds(b []byte) []byte {
 	b = append(m.ends, b...)
 	m.ends = nil
 	return b
-}
-
-// sweep removes temporary files of this run that nobody will go on with: of a run that was
-// killed, and of files that failed.
-func (p *Place) sweep() error {
-	m := p.journal
-	if !m.resumed && !m.kept {
-		return nil
-	}
-	return p.sweepDir("", time.Now().Add(smbWaits))
-}
-
-// A client of SMB lets go of what a killed process had open, and of its lock, after a while: so long
-// that is waited for.
-const (
-	smbWaits = 5 * time.Second
-	smbEvery = 100 * time.Millisecond
-)
-
-// isBusy tells whether an error is one that such a client gives until then.
-func isBusy(err error) bool { return errors.Is(err, unix.EIO) || errors.Is(err, unix.EBUSY) }
-
-// removeLeft removes a temporary file.
-func (p *Place) removeLeft(d *dir, name string, until time.Time) error {
-	for {
-		err := unix.Unlinkat(d.fd, name, 0)
-		if !isBusy(err) || !d.smb() || time.Now().After(until) {
-			return err
-		}
-		time.Sleep(smbEvery)
-	}
-}
-
-func (p *Place) sweepDir(path string, until time.Time) error {
-	d, err := p.dir(path)
-	if err != nil {
-		return err
-	}
-	defer p.release(d)
-	return list(d.fd, func(name string) error {
-		if isTemp(name, p.o.Run) {
-			if err := p.removeLeft(d, name, until); err != nil && !errors.Is(err, unix.ENOENT) {
-				return fmt.Errorf("remove %s: %w", move.Quote(joined(path, name)), err)
-			}
-			return nil
-		}
-		var st unix.Stat_t
-		if err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
-			return nil
-		}
-		if err := p.sweepDir(joined(path, name), until); err != nil && !errors.Is(err, unix.EACCES) {
-			return err
-		}
-		return nil
-	})
 }

@@ -30,6 +30,8 @@ func (b *bench) labFaults(ctx context.Context, wanted *regexp.Regexp) (kinds []f
 		{up("--seed", "1"), []fault{{"in a lab: link cut in the middle, for good or for 3 s", 0, onLink("loss=100%")}, {"in a lab: path MTU shrunk in the middle", 0, onLink("mtu=1000")}}},
 		{up("--kernel", "client1"), []fault{{"in a lab: clock of the source's host set a day forth or back, before or in the middle", 0, b.clock}}},
 		{b.inQuotaLab, []fault{{"in a lab: quota of an ext4 reached", 0, b.labQuota}}},
+		{b.inKillLab("smb"), []fault{{mountKill("smb"), 0, b.killedOnMount("smb")}}},
+		{b.inKillLab("nfs"), []fault{{mountKill("nfs"), 0, b.killedOnMount("nfs")}}},
 	} {
 		if !slices.ContainsFunc(group.kinds, func(k fault) bool { return wanted.MatchString(k.name) }) {
 			continue

@@ -78,8 +78,7 @@ func (b *bench) labQuota(ctx context.Context, t *tally) (err error) {
 		t.falseDone++
 		fmt.Printf("beyond a quota of %d KiB it ended with %v:\n%s\n", kib, ran, out)
 	}
-	const compare = `cd "$0" && find . -type f ! -name '*linerate*' -exec sh -c 'cmp -s "$1" "$0/$1" || echo "$1"' "$1" {} \;`
-	wrong, err := b.insideAsNobody(ctx, "sh", "-c", compare, "/mnt/quota/to", b.src).Output()
+	wrong, err := b.insideAsNobody(ctx, "sh", "-c", compareNamed, "/mnt/quota/to", b.src).Output()
 	if err != nil {
 		return fmt.Errorf("compare what has its name: %w", err)
 	}

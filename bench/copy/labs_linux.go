@@ -120,18 +120,30 @@ func onMounts(kind, rtt string, files, each int) part {
 	}}
 }
 
-// onMount runs all rows of one mount; each is how many files each of 8 directories has.
-func (b *bench) onMount(ctx context.Context, s lab.Status, kind, rtt string, files, each int) error {
-	dir := "/mnt/" + kind
+// mountAt is where a client mounts a server of a kind.
+func mountAt(kind string) string { return "/mnt/" + kind }
+
+// attach has the client mount what a server of the lab serves.
+func (b *bench) attach(ctx context.Context, s lab.Status, kind string) (dir string, err error) {
+	dir = mountAt(kind)
 	for _, server := range s.Servers {
 		if server.Kind != kind {
 			continue
 		}
 		for _, argv := range kit.Attach(server, "10.10.0.2", dir, 1).Attach {
 			if err := b.Inside(ctx, "client1", argv...); err != nil {
-				return err
+				return "", err
 			}
 		}
+	}
+	return dir, nil
+}
+
+// onMount runs all rows of one mount; each is how many files each of 8 directories has.
+func (b *bench) onMount(ctx context.Context, s lab.Status, kind, rtt string, files, each int) error {
+	dir, err := b.attach(ctx, s, kind)
+	if err != nil {
+		return err
 	}
 	for _, work := range []struct {
 		name  string

@@ -3,7 +3,6 @@ package place
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,13 +18,15 @@ const (
 	smbEvery = 100 * time.Millisecond
 )
 
-// busyErrors are those that such a client answers with until then: also as it opens a file of which it has
-// data that the killed process did not send, or connects anew.
-var busyErrors = []error{unix.EIO, unix.EBUSY, unix.EAGAIN, unix.EFAULT, unix.EBADF, unix.ECONNABORTED, unix.EHOSTDOWN}
-
-// isBusy tells whether an error is one of them.
+// isBusy tells whether an error is one that such a client answers with until then: EIO and EFAULT as it opens a
+// file of which it has data that it cannot send any more, the last three while it connects anew.
 func isBusy(err error) bool {
-	return slices.ContainsFunc(busyErrors, func(busy error) bool { return errors.Is(err, busy) })
+	for _, busy := range []error{unix.EIO, unix.EBUSY, unix.EFAULT, unix.EAGAIN, unix.ECONNABORTED, unix.EHOSTDOWN} {
+		if errors.Is(err, busy) {
+			return true
+		}
+	}
+	return false
 }
 
 // patiently tries once more while what is met is busy, for smbWaits from the first time on.

@@ -189,7 +189,7 @@ func copyDocument(r *copy.Result, named int) document.Document {
 			t.Row(name, fmt.Sprint(n), what)
 		}
 	}
-	row("files", m.Files, unit.Bytes(m.Bytes).String()+" of data")
+	row("files", m.Files, unit.Bytes(m.Kept()).String()+" of data")
 	row("there already", m.Same, unit.Bytes(m.SameBytes).String())
 	row("mended", m.Mended, "there already: owner, mode, time or attributes set as the source has them")
 	row("directories", m.Directories, "")
@@ -201,6 +201,7 @@ func copyDocument(r *copy.Result, named int) document.Document {
 	row("deleted", m.Deleted, "")
 	row("left out", m.Excluded, "by --exclude")
 	row("retried", m.Retried, "changed while they were read")
+	row("in vain", m.Vain, "bytes written for files that changed meanwhile, or failed")
 	d.Lead = append(d.Lead, t.Block())
 	if r.State != "planned" {
 		d.Lead = append(d.Lead, wireBlocks(r.Wire)...)
@@ -274,15 +275,15 @@ func copyHeadline(r *copy.Result) string {
 			}
 			return fmt.Sprintf("nothing to copy: the target has all of it (found in %s)", took)
 		}
-		return fmt.Sprintf("copied %v in %s (%v/s%s)%s", unit.Bytes(r.Moved.Bytes), took, unit.Bytes(r.Rate/8), whileMoving(r), spreadOver(r))
+		return fmt.Sprintf("copied %v in %s (%v/s%s)%s", unit.Bytes(m.Kept()), took, unit.Bytes(r.Rate/8), whileMoving(r), spreadOver(r))
 	case "lossy":
-		return fmt.Sprintf("copied %v in %s, but something could not be kept", unit.Bytes(r.Moved.Bytes), took)
+		return fmt.Sprintf("copied %v in %s, but something could not be kept", unit.Bytes(r.Moved.Kept()), took)
 	case "planned":
-		return fmt.Sprintf("would copy %v; nothing was changed", unit.Bytes(r.Moved.Bytes))
+		return fmt.Sprintf("would copy %v; nothing was changed", unit.Bytes(r.Moved.Kept()))
 	case "same":
-		return fmt.Sprintf("source and target are the same: %v compared in %s", unit.Bytes(r.Moved.Bytes), took)
+		return fmt.Sprintf("source and target are the same: %v compared in %s", unit.Bytes(r.Moved.Kept()), took)
 	case "different":
-		return fmt.Sprintf("source and target differ: %v compared in %s", unit.Bytes(r.Moved.Bytes), took)
+		return fmt.Sprintf("source and target differ: %v compared in %s", unit.Bytes(r.Moved.Kept()), took)
 	}
-	return fmt.Sprintf("stopped after %v in %s: %s", unit.Bytes(r.Moved.Bytes), took, r.Error)
+	return fmt.Sprintf("stopped after %v in %s: %s", unit.Bytes(r.Moved.Kept()), took, r.Error)
 }

@@ -37,13 +37,16 @@ type Summary struct {
 	HardLinks   int64 `json:"hard_links"`
 	Specials    int64 `json:"specials"` // fifos, sockets, devices
 	Bytes       int64 `json:"bytes"`    // of data, written in this run
-	Resumed     int64 `json:"resumed_bytes"`
-	Same        int64 `json:"same_entries"` // were there already, but for directories
-	SameBytes   int64 `json:"same_bytes"`
-	Mended      int64 `json:"mended_entries"` // were there already, with other metadata than the source's
-	Deleted     int64 `json:"deleted"`
-	Retried     int64 `json:"retried_files"` // changed while they were read, once
-	Excluded    int64 `json:"excluded"`
+	// Vain are those of Bytes whose files did not get their name, and are gone: the source changed
+	// while it was read, or the file failed.
+	Vain      int64 `json:"vain_bytes,omitempty"`
+	Resumed   int64 `json:"resumed_bytes"`
+	Same      int64 `json:"same_entries"` // were there already, but for directories
+	SameBytes int64 `json:"same_bytes"`
+	Mended    int64 `json:"mended_entries"` // were there already, with other metadata than the source's
+	Deleted   int64 `json:"deleted"`
+	Retried   int64 `json:"retried_files"` // changed while they were read, once
+	Excluded  int64 `json:"excluded"`
 	// Cloned files share their data with the source, or were copied by the file system or
 	// its server: linerate did not see their bytes.
 	Cloned      int64 `json:"cloned_files"`
@@ -52,6 +55,9 @@ type Summary struct {
 	// journal itself; other blocks are read and written meanwhile.
 	JournalNs int64 `json:"journal_ns"`
 }
+
+// Kept is how much of the data that were written is there now, or goes on.
+func (s Summary) Kept() int64 { return s.Bytes - s.Vain }
 
 // Report collects what both ends have to say. The zero value keeps everything; it may be
 // used by several goroutines.

@@ -237,7 +237,7 @@ func (s *session) ended(ctx context.Context, state string, err error) (*Result, 
 	r.State, r.Moved = state, s.report.Summary()
 	r.TookNs = int64(s.env.Now().Sub(s.began))
 	if secs := time.Duration(r.TookNs).Seconds(); secs > 0 && state == "done" {
-		r.Rate = 8 * float64(r.Moved.Bytes) / secs
+		r.Rate = 8 * float64(r.Moved.Kept()) / secs
 	}
 	var all int64
 	if r.Lost, r.Losses, _ = s.report.Losses(); r.Losses == nil {
@@ -282,7 +282,7 @@ func (r *Result) Keep(e app.Env, started time.Time, command, text string) error 
 	if err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
-	line := fmt.Sprintf("copy %s: %v in %v, %s", r.State, unit.Bytes(r.Moved.Bytes), time.Duration(r.TookNs).Round(time.Millisecond), unit.Count(int(r.Moved.Files), "file"))
+	line := fmt.Sprintf("copy %s: %v in %v, %s", r.State, unit.Bytes(r.Moved.Kept()), time.Duration(r.TookNs).Round(time.Millisecond), unit.Count(int(r.Moved.Files), "file"))
 	if r.Error != "" {
 		line += ": " + r.Error
 	}

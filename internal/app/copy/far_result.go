@@ -38,7 +38,7 @@ func (b *between) ended(ctx context.Context, err error) (*Result, error) {
 	}
 	r.Rate = 0
 	if secs := to.Took.Seconds(); secs > 0 && r.State != "stopped" {
-		r.Rate = 8 * float64(r.Moved.Bytes) / secs
+		r.Rate = 8 * float64(r.Moved.Kept()) / secs
 	}
 	if b.seen != nil {
 		b.seen.close()

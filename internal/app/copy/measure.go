@@ -73,7 +73,7 @@ func Measure(ctx context.Context, e app.Env, j Job, label string, p app.Progress
 	if r.State == "stopped" || r.Lost[move.Failed] > 0 {
 		return out, fmt.Errorf("copy %s of %s: %w", j.Source, j.From.Name, err)
 	}
-	out.Window, out.Bytes, out.Goodput = time.Duration(r.Wire.MovedNs), unit.Bytes(r.Moved.Bytes), unit.BitRate(r.Rate)
+	out.Window, out.Bytes, out.Goodput = time.Duration(r.Wire.MovedNs), unit.Bytes(r.Moved.Kept()), unit.BitRate(r.Rate)
 	if err != nil {
 		out.Warnings = append(out.Warnings, model.Warning{ID: "copy-lossy", What: err.Error(), Next: "run the same copy by hand: linerate copy names what could not be kept"})
 	}

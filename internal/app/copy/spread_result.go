@@ -25,6 +25,7 @@ func (s *spreading) count(first bool) {
 			s.total.Retried += m.Retried
 		} else {
 			e.sum.Files, e.sum.Bytes = e.sum.Files+m.Files, e.sum.Bytes+m.Bytes
+			e.made.Vain += m.Vain
 			e.made.Symlinks, e.made.HardLinks, e.made.Specials = e.made.Symlinks+m.Symlinks, e.made.HardLinks+m.HardLinks, e.made.Specials+m.Specials
 			s.out.Times.Write, s.out.Times.Commit = s.out.Times.Write+w.Writing, s.out.Times.Commit+w.Committing
 			s.before += w.Received
@@ -32,6 +33,7 @@ func (s *spreading) count(first bool) {
 		s.out.Times.Read += w.Reading
 		s.total.Files, s.total.Bytes, s.total.Resumed = s.total.Files+m.Files, s.total.Bytes+m.Bytes, s.total.Resumed+m.Resumed
 		s.total.Symlinks, s.total.HardLinks, s.total.Specials = s.total.Symlinks+m.Symlinks, s.total.HardLinks+m.HardLinks, s.total.Specials+m.Specials
+		s.total.Vain += m.Vain
 		s.total.JournalNs, s.total.Deleted = s.total.JournalNs+m.JournalNs, s.total.Deleted+m.Deleted
 		if first { // a later one finds what the first has made
 			s.total.Same, s.total.SameBytes = s.total.Same+m.Same, s.total.SameBytes+m.SameBytes
@@ -62,6 +64,7 @@ func (s *spreading) arrived() (whole move.Summary, failed int64) {
 			continue
 		}
 		whole.Bytes, failed = whole.Bytes-e.sum.Bytes, failed+e.sum.Bytes
+		whole.Vain -= e.made.Vain
 		if e.out {
 			whole.Files -= e.sum.Files
 			whole.Symlinks, whole.HardLinks, whole.Specials = whole.Symlinks-e.made.Symlinks, whole.HardLinks-e.made.HardLinks, whole.Specials-e.made.Specials
@@ -121,7 +124,7 @@ func (s *spreading) ended(ctx context.Context, began time.Time, err error) (*Res
 	}
 	r.Rate = 0
 	if secs > 0 && r.State != "stopped" {
-		r.Rate = 8 * float64(r.Moved.Bytes) / secs
+		r.Rate = 8 * float64(r.Moved.Kept()) / secs
 	}
 	return r, err
 }

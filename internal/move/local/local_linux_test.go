@@ -249,6 +249,17 @@ func TestASourceThatChangesOnceIsCopiedTwiceFails(t *testing.T) {
 	if counts[move.Failed] != 2 || !strings.HasPrefix(first[0].Path, "twice") || !strings.HasPrefix(first[1].Path, "twice") || r.Summary().Retried != 4 {
 		t.Errorf("%+v, %+v", r.Summary(), first)
 	}
+	var there int64 // of what was copied
+	for _, name := range []string{"once", "once-large"} {
+		st, err := os.Stat(filepath.Join(dst, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		there += st.Size()
+	}
+	if m := r.Summary(); m.Kept() != there || m.Vain <= 5<<20 {
+		t.Errorf("%d of %d bytes count as copied, and %d are there", m.Kept(), m.Bytes, there)
+	}
 	want, got := movetest.Describe(t, src), movetest.Describe(t, dst)
 	for _, name := range []string{"once", "once-large"} {
 		if got[name] != want[name] {

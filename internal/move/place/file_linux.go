@@ -41,6 +41,7 @@ type file struct {
 	grows      bool         // its writes make its size
 	memory     mapping      // of a large one on a mount
 	end        atomic.Int64 // of what was written
+	bytes      atomic.Int64 // that this run has written
 
 	mu        sync.Mutex
 	blocks    map[int64]written // nil: none
@@ -194,12 +195,6 @@ func (d *dir) make(name string, flags int, mode uint32) (int, error) {
 	return unix.Openat(d.fd, name, flags, mode)
 }
 
-// isNew tells whether an open file is one that was just made.
-func isNew(fd int) bool {
-	var st unix.Stat_t
-	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == 0 && st.Nlink == 1
-}
-
 // firstMode is the mode that the temporary file is made with: its own where that tells nobody
 // more, whoever owner and group are in the meantime.
 func (f *file) firstMode() uint32 {
@@ -287,6 +282,7 @@ func (f *file) write(b move.Block) error {
 		rest = rest[x.Length:]
 		f.reached(x.Offset + x.Length)
 	}
+	f.bytes.Add(int64(len(b.Data)))
 	f.p.report.Count(func(s *move.Summary) { s.Bytes += int64(len(b.Data)) })
 	return nil
 }
@@ -476,6 +472,7 @@ func (f *file) closesAtOnce() {
 // discard closes and removes the temporary file.
 func (f *file) discard() error {
 	defer f.p.unclaim(f.d, f.temp)
+	f.p.report.Count(func(s *move.Summary) { s.Vain += f.bytes.Swap(0) })
 	err := f.close()
 	if uerr := unix.Unlinkat(f.d.fd, f.temp, 0); uerr != nil && !errors.Is(uerr, unix.ENOENT) {
 		err = errors.Join(err, fmt.Errorf("remove %s: %w", move.Quote(f.temp), uerr))

@@ -259,3 +259,9 @@ func (p *Place) committed(e *move.Entry) {
 		}
 	})
 }
+
+// isNew tells whether an open file is one that was just made.
+func isNew(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == 0 && st.Nlink == 1
+}

@@ -356,11 +356,20 @@ func clean(s string) string {
 // failed is the error of a mover that ended without a result.
 func (s *side) failed(e mover.Event) error {
 	err := fmt.Errorf("%s: %s", s.as, clean(e.Text))
-	if e.Usage {
+	switch {
+	case e.Usage:
 		return failure.As(failure.Usage, err)
+	case e.Sink:
+		return &sinkError{err}
 	}
 	return err
 }
+
+// sinkError is a target's that takes nothing more, which its text says by itself.
+type sinkError struct{ error }
+
+// Is implements what errors.Is asks for.
+func (*sinkError) Is(target error) bool { return target == move.ErrSink }
 
 // await waits for an event of a kind.
 func (s *side) await(ctx context.Context, k mover.Kind) (mover.Event, error) {

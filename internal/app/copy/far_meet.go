@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"linerate/internal/failure"
+	"linerate/internal/move"
 	"linerate/internal/move/mover"
 	"linerate/internal/move/wire"
 )
@@ -176,7 +177,11 @@ func joined(errs [2]error) error {
 			continue
 		}
 		_, told, _ := strings.Cut(e.Error(), "the other end: ")
-		if told != "" && strings.Contains(other.Error(), told) {
+		if told == "" {
+			continue
+		}
+		full := errors.Is(other, move.ErrSink) && !strings.Contains(other.Error(), "the other end: ")
+		if full || strings.Contains(other.Error(), told) { // of a full target it may have been told of several files
 			return other
 		}
 	}

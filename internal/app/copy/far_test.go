@@ -137,6 +137,16 @@ func TestTheFailureOfEitherEndIsTheCopys(t *testing.T) {
 	}
 }
 
+func TestAFullTargetsOwnReasonIsGiven(t *testing.T) {
+	own := (&side{as: "nas1"}).failed(mover.Event{Kind: mover.Failed, Text: "no space for b", Sink: true})
+	told := (&side{as: "here"}).failed(mover.Event{Kind: mover.Failed, Text: "the other end: no space for a", Sink: true})
+	for _, errs := range [][2]error{{own, told}, {told, own}} {
+		if err := joined(errs); !errors.Is(err, move.ErrSink) || err.Error() != "nas1: no space for b" {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // The empty path of a variable that was not set is not the working directory, which --delete could empty.
 func TestAnEmptyPathNamesNothing(t *testing.T) {
 	for _, o := range []Options{{Sources: []string{""}, Target: "nas1:/x"}, {Sources: []string{"nas1:/x"}, Target: ""}} {

@@ -63,7 +63,7 @@ func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	}
 	if err != nil {
 		w := m.work()
-		return errors.Join(err, m.emitTold(), m.emit(Event{Kind: Failed, Text: err.Error(), Usage: failure.KindOf(err) == failure.Usage, Work: &w}))
+		return errors.Join(err, m.emitTold(), m.emit(Event{Kind: Failed, Text: err.Error(), Usage: failure.KindOf(err) == failure.Usage, Sink: errors.Is(err, move.ErrSink), Work: &w}))
 	}
 	w := m.work()
 	return errors.Join(m.emitTold(), m.emit(Event{Kind: Over, Work: &w}))

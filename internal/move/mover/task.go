@@ -220,6 +220,7 @@ type Event struct {
 	Kind   Kind           `json:"event"`
 	Text   string         `json:"text,omitempty"`
 	Usage  bool           `json:"usage,omitempty"` // of Failed: what was asked for cannot be had
+	Sink   bool           `json:"sink,omitempty"`  // of Failed: the target takes nothing more
 	Pin    wire.Pin       `json:"pin,omitzero"`
 	One    bool           `json:"one,omitempty"`
 	Whole  []move.Raw     `json:"whole,omitempty"`

@@ -144,7 +144,7 @@ func (a asker) ask(ctx context.Context, names []move.Name) (t toldMessage, err e
 		return t, err
 	}
 	if t.failed != "" {
-		return t, &farError{t.failed}
+		return t, &farError{text: t.failed}
 	}
 	if len(t.keeps) != len(names) {
 		return t, errMessage

@@ -112,7 +112,7 @@ func (s *sender) look(ctx context.Context, meta []byte, n int) ([]move.Presence,
 	case err != nil:
 		return nil, err
 	case m.failed != "":
-		return nil, &farError{m.failed}
+		return nil, &farError{text: m.failed}
 	case len(m.have) != n:
 		return nil, errMessage
 	}

@@ -321,8 +321,14 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, " "))
 }
 
-// farError is an error that the other end told.
-type farError struct{ text string }
+// farError is an error that the other end told. One after which its sink takes nothing more says so itself.
+type farError struct {
+	text string
+	sink bool
+}
+
+// Is implements what errors.Is asks for.
+func (e *farError) Is(target error) bool { return e.sink && target == move.ErrSink }
 
 // Error implements error.
 func (e *farError) Error() string { return fmt.Sprintf("the other end: %s", e.text) }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -22,6 +23,7 @@ type receiver struct {
 	own error
 
 	// Guarded by mu.
+	sunk  error // why the sink takes nothing more, as the other end was told: it then says the same
 	files map[uint64]*takenFile
 	last  uint64 // the largest number that a file had
 	made  uint64 // entries of the control stream that were dealt with
@@ -65,8 +67,27 @@ func (r *receiver) run(ctx context.Context) error {
 	r.stats.close()
 	if r.own != nil {
 		err, listened = r.own, nil
+	} else if sunk := r.isSunk(); sunk != nil && err != nil {
+		err, listened = sunk, nil
 	}
 	return errors.Join(prefer(err, listened), r.keepRest())
+}
+
+// refused is the outcome of what the sink refused, and whether it takes nothing more.
+func (r *receiver) refused(err error) (outcome uint64, sink bool) {
+	if !errors.Is(err, move.ErrSink) {
+		return outcomeFailed, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sunk = cmp.Or(r.sunk, err)
+	return outcomeSink, true
+}
+
+func (r *receiver) isSunk() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sunk
 }
 
 // keepRest leaves what was not committed for a next run.
@@ -188,7 +209,8 @@ func (r *receiver) make(ctx context.Context, m fileMessage) error {
 	switch {
 	case err == nil:
 	case errors.Is(err, move.ErrSink):
-		d.outcome, d.text = outcomeSink, err.Error()
+		d.text = err.Error()
+		d.outcome, _ = r.refused(err)
 		r.rep.Lose(move.Failed, m.entry.Path, "%v", err)
 	case errors.Is(err, move.ErrNoFirst) && m.id > 0:
 		d.outcome = outcomeNoFirst
@@ -263,7 +285,8 @@ func (r *receiver) begin(ctx context.Context, m fileMessage) error {
 	to, have, err := r.sink.Begin(ctx, m.entry)
 	if err != nil {
 		r.rep.Lose(move.Failed, m.entry.Path, "%v", err)
-		return r.control.send(frame{kind: kindHave, meta: haveMessage{id: m.id, failed: err.Error(), sink: errors.Is(err, move.ErrSink)}.append(nil)})
+		_, sink := r.refused(err)
+		return r.control.send(frame{kind: kindHave, meta: haveMessage{id: m.id, failed: err.Error(), sink: sink}.append(nil)})
 	}
 	if !have.Same {
 		r.mu.Lock()
@@ -319,10 +342,8 @@ func (r *receiver) settle(ctx context.Context, m commitMessage, f *takenFile) er
 	d := doneMessage{id: m.id}
 	if err != nil {
 		r.rep.Lose(move.Failed, f.entry.Path, "%v", err)
-		d.outcome, d.text = outcomeFailed, err.Error()
-		if errors.Is(err, move.ErrSink) {
-			d.outcome = outcomeSink
-		}
+		d.text = err.Error()
+		d.outcome, _ = r.refused(err)
 	}
 	return r.answer(d)
 }

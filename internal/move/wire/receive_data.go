@@ -182,9 +182,8 @@ func (r *receiver) write(ctx context.Context, m *blockMessage) error {
 		return nil
 	}
 	r.rep.Lose(move.Failed, f.entry.Path, "%v", err)
-	d := doneMessage{m.id, outcomeFailed, err.Error()}
-	if errors.Is(err, move.ErrSink) {
-		d.outcome = outcomeSink
+	d, sink := doneMessage{id: m.id, text: err.Error()}, false
+	if d.outcome, sink = r.refused(err); sink {
 		return errors.Join(r.answer(d), err)
 	}
 	return r.answer(d)

@@ -284,7 +284,7 @@ func (s *sender) sendLinks(ctx context.Context, busy *sync.WaitGroup, links []*m
 		s.forget(f)
 		switch d.outcome {
 		case outcomeSink:
-			return fmt.Errorf("%w: %w", move.ErrSink, &farError{d.text})
+			return &farError{text: d.text, sink: true}
 		case outcomeNoFirst:
 			e := *f.entry
 			e.Linked, e.First = false, ""
@@ -315,7 +315,7 @@ func (s *sender) finish(ctx context.Context) error {
 	select {
 	case text := <-s.finished: // one at most: listen ends with it
 		if text != "" {
-			return fmt.Errorf("finish: %w", &farError{text})
+			return fmt.Errorf("finish: %w", &farError{text: text})
 		}
 		return nil
 	case <-ctx.Done():

@@ -139,7 +139,7 @@ func (s *sender) attempt(ctx context.Context, e *move.Entry) (err error) {
 	}
 	switch {
 	case have.sink:
-		return fmt.Errorf("%w: %w", move.ErrSink, &farError{have.failed})
+		return &farError{text: have.failed, sink: true}
 	case have.failed != "", have.same: // the receiver has reported and counted it
 		return nil
 	}
@@ -253,7 +253,7 @@ func (f *sentFile) commit(ctx context.Context, have []move.Leaf) error {
 		select {
 		case d := <-f.done:
 			if d.outcome == outcomeSink {
-				return fmt.Errorf("%w: %w", move.ErrSink, &farError{d.text})
+				return &farError{text: d.text, sink: true}
 			}
 			return nil // a failure is in the receiver's report
 		case i := <-f.naks:

@@ -160,8 +160,12 @@ func TestAFullTargetEndsTheRunAtBothEnds(t *testing.T) {
 			if send == nil || receive == nil || s.finished {
 				t.Fatal("a full target was taken for a good end:", send, receive)
 			}
-			if !strings.Contains(send.Error(), "no space left") {
+			if !strings.Contains(send.Error(), "no space left") || strings.Contains(send.Error(), "end: the other end") {
 				t.Errorf("the sender says %q", send)
+			}
+			// The receiver gives the sink's own reason, not what the sender repeats of it.
+			if text := receive.Error(); !errors.Is(receive, move.ErrSink) || !strings.Contains(text, "no space left") || strings.Contains(text, "the other end") {
+				t.Errorf("the receiver says %q", text)
 			}
 		})
 	}

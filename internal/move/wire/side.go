@@ -79,5 +79,5 @@ func farWhy(meta []byte) error {
 	if err != nil {
 		return err
 	}
-	return &farError{text}
+	return &farError{text: text}
 }

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,29 +15,41 @@ import (
 
 // batch are files that are whole and not yet durable: one syncfs makes all of them so, and
 // then they get their names. That goes on beside the writing of the next ones: while a disk is slow,
-// more of them come together.
+// more of them come together. While one batch gets its names, the next one is made durable: the kernel
+// does most of that on another core.
 type batch struct {
 	mu    sync.Mutex
 	files []*file
 	bytes int64
-	busy  chan struct{} // closed with the end of the batch that is being made durable; nil: none is
+	busy  chan struct{} // closed once the batch that is being made durable is; nil: none is
 	err   error         // after which nothing more can be written
+	// naming is held by the batch that gets its names, from before busy is closed for it.
+	naming sync.Mutex
 }
 
-// take takes the files that wait, for which busy is closed by settled; b.mu is held.
+// take takes the files that wait, for which busy is closed by synced; b.mu is held.
 func (b *batch) take() (files []*file, busy chan struct{}) {
 	files, busy = b.files, make(chan struct{})
 	b.files, b.bytes, b.busy = nil, 0, busy
 	return files, busy
 }
 
-// settled notes that the batch for which busy stands has ended.
-func (b *batch) settled(busy chan struct{}, err error) {
+// synced notes that the batch for which busy stands is durable, or why nothing more can be.
+func (b *batch) synced(busy chan struct{}, err error) {
+	b.fail(err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.err = errors.Join(b.err, err)
 	b.busy = nil
 	close(busy)
+}
+
+// fail notes an error after which nothing more can be written.
+func (b *batch) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = err
+	}
 }
 
 // pend adds a file, or names it at once where it is durable by itself and nothing is gained by waiting: with
@@ -67,7 +80,7 @@ func (p *Place) pend(ctx context.Context, f *file) error {
 		if err == nil && before == nil && (len(b.files) >= leastFiles || b.bytes >= leastBytes) {
 			files, busy := b.take()
 			// Whole files that are durable get their names, also where the copy ends meanwhile.
-			go func() { b.settled(busy, p.conclude(context.WithoutCancel(ctx), files)) }()
+			go p.conclude(context.WithoutCancel(ctx), files, busy)
 		}
 		full := len(b.files) >= batchFiles || b.bytes >= batchBytes
 		b.mu.Unlock()
@@ -90,21 +103,29 @@ func (p *Place) flush(ctx context.Context) error {
 		before, err := b.busy, b.err
 		if before == nil && (err != nil || len(b.files) == 0) {
 			b.mu.Unlock()
-			return err
+			return b.named()
 		}
 		if before == nil {
 			files, busy := b.take()
 			b.mu.Unlock()
-			err := p.conclude(ctx, files)
-			b.settled(busy, err)
-			return err
+			p.conclude(ctx, files, busy)
+			return b.named()
 		}
 		b.mu.Unlock()
 		<-before
 	}
 }
 
-// drop removes what still waits, once the batch that is being made durable is.
+// named waits until the batch that gets its names has them, and is why nothing more can be written.
+func (b *batch) named() error {
+	b.naming.Lock()
+	defer b.naming.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// drop removes what still waits, once those before have their names.
 func (b *batch) drop() error {
 	b.mu.Lock()
 	before := b.busy
@@ -112,6 +133,7 @@ func (b *batch) drop() error {
 	if before != nil {
 		<-before
 	}
+	_ = b.named() // who wrote has heard it
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var errs []error
@@ -122,15 +144,25 @@ func (b *batch) drop() error {
 	return errors.Join(errs...)
 }
 
-// conclude makes files durable and gives them their names. A file that fails is reported by name;
-// an error is one after which nothing more can be written.
-func (p *Place) conclude(ctx context.Context, files []*file) error {
+// conclude makes files durable, closes busy then, and gives them their names. A file that fails is
+// reported by name; an error after which nothing more can be written is the batch's.
+func (p *Place) conclude(ctx context.Context, files []*file, busy chan struct{}) {
 	synced := map[uint64]error{}
+	var lost error
 	for _, f := range files {
 		if _, ok := synced[f.d.dev]; !ok {
 			synced[f.d.dev] = p.syncFS(f.d.dev)
+			lost = cmp.Or(lost, synced[f.d.dev])
 		}
 	}
+	p.batch.naming.Lock()
+	defer p.batch.naming.Unlock()
+	p.batch.synced(busy, lost)
+	p.batch.fail(p.nameAll(ctx, files, synced))
+}
+
+// nameAll gives the files of a batch their names, where what it was synced with is no error.
+func (p *Place) nameAll(ctx context.Context, files []*file, synced map[uint64]error) error {
 	var g errgroup.Group
 	g.SetLimit(namers)
 	for _, in := range byDirectory(files) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -29,6 +30,9 @@ func TestABatchGetsItsNamesBesideTheWritingOfOthers(t *testing.T) {
 	if busy != nil {
 		<-busy
 	}
+	if err := p.batch.named(); err != nil {
+		t.Error(err)
+	}
 	if n := r.Summary().Files; n != leastFiles {
 		t.Errorf("%d files had their names before the end, want %d", n, leastFiles)
 	}
@@ -43,6 +47,53 @@ func TestABatchGetsItsNamesBesideTheWritingOfOthers(t *testing.T) {
 		if strings.HasPrefix(n.Name(), ".") {
 			t.Errorf("%s was left", n.Name())
 		}
+	}
+}
+
+// While a batch gets its names, the next one is made durable, and gets its own after those.
+func TestABatchIsMadeDurableWhileTheOneBeforeGetsItsNames(t *testing.T) {
+	naming, goOn := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	var once sync.Once
+	at := func(point string) {
+		if point == "rename" {
+			once.Do(func() { close(naming); <-goOn })
+		}
+	}
+	r := move.NewReport(nil)
+	p, err := Open(t.TempDir(), Options{Run: "test", At: at}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		release()
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	put := func(name string) {
+		for i := range leastFiles {
+			e, b := small(fmt.Sprint(name, i), "content")
+			if err := p.Put(t.Context(), e, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put("f")
+	<-naming
+	put("g")
+	p.batch.mu.Lock()
+	waiting := len(p.batch.files)
+	p.batch.mu.Unlock()
+	if n := r.Summary().Files; waiting > 0 || n > 0 {
+		t.Errorf("%d files wait and %d have names, while the first of %d gets its own; want none", waiting, n, leastFiles)
+	}
+	release()
+	if err := p.flush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := r.Summary().Files; n != 2*leastFiles {
+		t.Errorf("%d files have their names, want %d", n, 2*leastFiles)
 	}
 }
 

@@ -40,9 +40,10 @@ const (
 	// is by then: each time the disk is waited for.
 	leastFiles = 1024
 	leastBytes = 16 << 20
-	// No more wait for the one before: what a kill has sent again is that much, twice at most.
-	batchFiles = 8192
-	batchBytes = 128 << 20
+	// No more wait for the one before: what a kill has sent again is that much, three times at most, of
+	// files that wait, that are made durable, and that get their names.
+	batchFiles = 4096
+	batchBytes = 64 << 20
 )
 
 // Action is what becomes of an entry.

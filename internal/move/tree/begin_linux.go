@@ -13,10 +13,10 @@ import (
 
 // Bounds of what a scan that was begun finds before somebody asks for it.
 const (
-	begunBatches = 128
-	begunEntries = 64       // of a batch
-	begunXattrs  = 64 << 10 // bytes of a batch from which it is closed
-	begunData    = 64 << 20 // bytes of small files that the system is asked to read
+	begunBatches = 256
+	begunEntries = 64        // of a batch
+	begunXattrs  = 64 << 10  // bytes of a batch from which it is closed
+	begunData    = 256 << 20 // bytes of small files that the system is asked to read, at most
 )
 
 // begun is a scan that goes on before somebody asks for what it finds.
@@ -37,7 +37,7 @@ func (t *Tree) Begin() { t.begin(begunBatches) }
 
 func (t *Tree) begin(batches int) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &begun{batches: make(chan []*move.Entry, batches), cancel: cancel, unread: begunData}
+	b := &begun{batches: make(chan []*move.Entry, batches), cancel: cancel, unread: mayBegin()}
 	t.begun = b
 	go func() {
 		defer close(b.batches)
@@ -46,6 +46,16 @@ func (t *Tree) begin(batches int) {
 			b.err = b.hand(ctx)
 		}
 	}()
+}
+
+// mayBegin is how many bytes of small files the system may be asked to read: a 64th of what memory it has,
+// so that little else leaves its cache for them.
+func mayBegin() int64 {
+	var of unix.Sysinfo_t
+	if unix.Sysinfo(&of) != nil {
+		return 0
+	}
+	return int64(min(begunData, uint64(of.Totalram)*uint64(of.Unit)/64))
 }
 
 // add takes one entry. Who waits for one gets it at once.

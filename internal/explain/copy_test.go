@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ func grow(in []model.Sample, end model.CopyCount) {
 	for i := range in {
 		part := func(d time.Duration) time.Duration { return d * time.Duration(i+1) / time.Duration(len(in)) }
 		x := end
+		x.Pacing = part(end.Pacing)
 		x.Took, x.Sending, x.Held, x.Reading, x.Writing = part(end.Took), part(end.Sending), part(end.Held), part(end.Reading), part(end.Writing)
 		x.ReadingSmall = part(end.ReadingSmall)
 		x.Committing, x.CPU = part(end.Committing), part(end.CPU)
@@ -59,11 +61,34 @@ func TestTheLimiterOfACopy(t *testing.T) {
 		"the sender's CPU":          {func(from, _ *model.CopyCount) { from.CPU = 78 * time.Second }, knobs{rate: 0.3e9}, model.SenderCPU},
 		"the receiver's CPU":        {func(f, to *model.CopyCount) { full(f, to); to.CPU = 79 * time.Second }, knobs{rate: 0.3e9}, model.ReceiverCPU},
 		"--limit":                   {func(from, _ *model.CopyCount) { from.Limit = 1e8 }, knobs{rate: 0.8e9}, model.ApplicationSource},
-		"loss, with idle storage":   {still, knobs{rate: 0.1e9, retrans: 0.01, cwnd: 12, rtt: 10 * time.Millisecond}, model.PathLoss},
+		"--limit, then the target": {func(f, to *model.CopyCount) {
+			f.Limit, f.Pacing, f.Sending, to.Committing = 1.4e8, 7*time.Second, 3*time.Second, 3*time.Second
+		}, knobs{rate: 0.8e9, notsent: -1}, model.ApplicationSource},
+		"the target below --limit": {func(f, to *model.CopyCount) { full(f, to); f.Limit, f.Pacing = 1.4e8, time.Second }, knobs{rate: 0.3e9}, model.TargetStorage},
+		"loss, with idle storage":  {still, knobs{rate: 0.1e9, retrans: 0.01, cwnd: 12, rtt: 10 * time.Millisecond}, model.PathLoss},
 	} {
 		v := Judge(copied(c.change, c.k))
 		if v.Limiter != c.want {
 			t.Errorf("%s: %s (%v)", name, v.Line, v.Confidence)
+		}
+	}
+}
+
+// The application that leaves the connections of a copy idle is the copy: its user is not told to make that
+// read faster, and is told of a limit that it waited for.
+func TestTheAdviceWhereTheCopyLeavesConnectionsIdle(t *testing.T) {
+	for name, c := range map[string]struct {
+		pacing time.Duration
+		want   string
+	}{"a limit": {7 * time.Second, "higher limit"}, "no limit": {0, "the copy's own process"}} {
+		v := Judge(copied(func(f, _ *model.CopyCount) {
+			f.Sending, f.Pacing = 3*time.Second, c.pacing
+			if c.pacing > 0 {
+				f.Limit = 1.4e8
+			}
+		}, knobs{rate: 0.8e9, notsent: -1}))
+		if v.Limiter != model.ApplicationSource || !strings.Contains(v.Fix.Advice, c.want) {
+			t.Errorf("%s: %s, %q", name, v.Limiter, v.Fix.Advice)
 		}
 	}
 }

@@ -33,6 +33,9 @@ func (v *views) judgeStages(elected model.Verdict) model.Verdict {
 	f := diagnoseAfter(stages, &scene{c: v, total: v.goodput, elected: &elected, ceiling: unknown()})
 	if f == nil {
 		v.copy.sayStages(&elected)
+		if elected.Limiter == model.ApplicationSource { // which is this copy: nobody can make it read faster
+			elected.Fix.Advice = "it is the copy's own process that leaves the connections idle, and none of its stages stands out: see what else takes the CPUs and the disk of that host, and what the path carries without files"
+		}
 		return elected
 	}
 	out := model.Verdict{Limiter: f.id, Where: limiter(f.id).Where, Host: f.host, Evidence: f.evidence, Alternatives: f.alts, Notes: f.notes}
@@ -61,15 +64,20 @@ func (c *copyView) stageEvidence(f *finding) {
 	f.say(c.to.Host, "copy_held_share", c.held, "ratio", c.n, "what had arrived waited for a writer %s of the time, the writers were busy %s, %s went into making files durable", pct(c.held), pct(c.writing), pct(c.durable))
 }
 
-// seeCopyLimit: the copy is as fast as it was told to be.
+// seeCopyLimit: the copy is as fast as it was told to be, or its data waited for that most of the time.
 func seeCopyLimit(s *scene) *finding {
 	c := s.c.copy
-	if c.limit <= 0 || c.rate < copyLimit*c.limit {
+	if c.limit <= 0 || c.rate < copyLimit*c.limit && !(c.paced >= stageMost) {
 		return nil
 	}
-	f := &finding{id: model.ApplicationSource, host: c.from.Host, margin: over(c.rate/c.limit, copyLimit, 1), cap: seenCap}
-	f.say(c.from.Host, "copy_rate_over_limit", c.rate/c.limit, "ratio", c.n, "the copy keeps to its limit of %v/s", unit.Bytes(c.limit))
+	f := &finding{id: model.ApplicationSource, host: c.from.Host, margin: max(over(c.rate/c.limit, copyLimit, 1), over(c.paced, stageMost, 1)), cap: seenCap}
 	f.advice = "give the copy a higher limit, or none"
+	if c.rate < copyLimit*c.limit {
+		f.say(c.from.Host, "copy_paced_share", c.paced, "ratio", c.n, "data waited for the limit of %v/s %s of the time", unit.Bytes(c.limit), pct(c.paced))
+		c.stageEvidence(f)
+		return f
+	}
+	f.say(c.from.Host, "copy_rate_over_limit", c.rate/c.limit, "ratio", c.n, "the copy keeps to its limit of %v/s", unit.Bytes(c.limit))
 	return f
 }
 

@@ -20,6 +20,7 @@ type copyView struct {
 	// sending, held: of the streams' time. reading: of the readers', writing: of the writers',
 	// of which a stream has one. durable: of the time.
 	sending, held, reading, writing, durable float64
+	paced                                    float64 // of the time, any data waited for limit
 	source, target                           stageHost
 }
 
@@ -65,6 +66,7 @@ func viewCopy(c Case) *copyView {
 		v.sending = 0
 	} else {
 		streams := float64(max(1, s.Streams))
+		v.paced = min(1, ratio(s.Pacing.Seconds(), s.Took.Seconds()))
 		v.sending, v.held = ratio(s.Sending.Seconds(), s.Took.Seconds()*streams), ratio(r.Held.Seconds(), r.Took.Seconds()*streams)
 		// Where files are small and large, more may be read at once than most of them take.
 		v.reading = min(1, ratio(s.Reading.Seconds(), s.Took.Seconds()*float64(max(1, s.Lanes))))
@@ -95,7 +97,7 @@ func copyGrowth(in []model.Sample) model.CopyCount {
 		lanes = b.LanesSmall
 	}
 	return model.CopyCount{Took: less(a.Took, b.Took), Streams: b.Streams, Lanes: lanes, CPUs: b.CPUs, CPU: less(a.CPU, b.CPU),
-		Sending: less(a.Sending, b.Sending), Held: less(a.Held, b.Held), Reading: reading, Writing: less(a.Writing, b.Writing),
+		Sending: less(a.Sending, b.Sending), Held: less(a.Held, b.Held), Pacing: less(a.Pacing, b.Pacing), Reading: reading, Writing: less(a.Writing, b.Writing),
 		Committing: less(a.Committing, b.Committing), Bytes: max(0, b.Bytes-a.Bytes), Files: max(0, b.Files-a.Files)}
 }
 

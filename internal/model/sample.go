@@ -86,7 +86,8 @@ type CopyCount struct {
 	// Sending is the time in sends, Held what had arrived waited for the writer.
 	Sending time.Duration `json:"sending"`
 	Held    time.Duration `json:"held"`
-	Reading time.Duration `json:"reading"` // with hashing
+	Pacing  time.Duration `json:"pacing,omitempty"` // in which any data waited for Limit
+	Reading time.Duration `json:"reading"`          // with hashing
 	// ReadingSmall is what of Reading was of whole small files.
 	ReadingSmall time.Duration `json:"reading_small,omitempty"`
 	Writing      time.Duration `json:"writing"`    // with hashing

@@ -72,7 +72,7 @@ func (b *between) other(s *side) *side {
 
 // counted is what an end told as a sample has it.
 func (b *between) counted(w mover.Work) model.CopyCount {
-	return model.CopyCount{Took: w.Took, Streams: max(1, w.Streams), Lanes: w.Lanes, LanesSmall: w.LanesSmall, Sending: w.Sending, Held: w.Held,
+	return model.CopyCount{Took: w.Took, Streams: max(1, w.Streams), Lanes: w.Lanes, LanesSmall: w.LanesSmall, Sending: w.Sending, Held: w.Held, Pacing: w.Pacing,
 		Reading: w.Reading, ReadingSmall: w.ReadingSmall, Writing: w.Writing, Committing: w.Committing, CPU: w.CPU, CPUs: w.CPUs, Bytes: w.Received, Files: w.Moved.Files, Limit: int64(b.o.Limit)}
 }
 

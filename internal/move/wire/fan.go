@@ -149,7 +149,10 @@ func (f *fan) pass(c *Conn, o outgoing) error {
 		defer f.s.pool.give(o.buf)
 	}
 	defer o.sent()
-	if err := f.s.o.Pace.Wait(f.ctx, len(o.data)); err != nil {
+	f.s.stats.Pace.Begin()
+	err := f.s.o.Pace.Wait(f.ctx, len(o.data))
+	f.s.stats.Pace.End()
+	if err != nil {
 		return err
 	}
 	return c.send(o.frame)

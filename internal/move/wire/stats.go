@@ -13,6 +13,8 @@ type Stats struct {
 	// Read is what reads blocks of the source, with hashing, and ReadSmall whole files; Write the sink's
 	// writers; Commit the end of files and of the run, until all is durable.
 	Read, ReadSmall, Write, Commit move.Meter
+	// Pace is what waits for the rate that the data are held below.
+	Pace move.Meter
 	// Again counts the blocks that had to be sent again.
 	Again atomic.Int64
 
@@ -43,10 +45,12 @@ type Look struct {
 	Sent     int64         `json:"sent_bytes"`
 	Received int64         `json:"received_bytes"`
 	Sending  time.Duration `json:"sending_ns"` // in sends of frames
-	Idle     time.Duration `json:"idle_ns"`    // waiting for the next frame
-	Held     time.Duration `json:"held_ns"`    // what was received waited for the writer
-	Reading  time.Duration `json:"reading_ns"` // the source, with hashing
-	Lanes    int           `json:"lanes"`      // readers of blocks
+	// Pacing is the time in which any data waited for the rate that they are held below.
+	Pacing  time.Duration `json:"pacing_ns,omitempty"`
+	Idle    time.Duration `json:"idle_ns"`    // waiting for the next frame
+	Held    time.Duration `json:"held_ns"`    // what was received waited for the writer
+	Reading time.Duration `json:"reading_ns"` // the source, with hashing
+	Lanes   int           `json:"lanes"`      // readers of blocks
 	// ReadingSmall is what of Reading was of whole small files, LanesSmall their readers.
 	ReadingSmall time.Duration `json:"reading_small_ns"`
 	LanesSmall   int           `json:"lanes_small"`
@@ -62,7 +66,7 @@ func (s *Stats) Look() Look {
 	defer s.mu.Unlock()
 	blocks, small := s.Read.Sum(), s.ReadSmall.Sum()
 	l := Look{Reading: blocks + small, Lanes: Readers, ReadingSmall: small, LanesSmall: smallReaders,
-		Writing: s.Write.Sum(), Committing: s.Commit.Any(), Again: s.Again.Load()}
+		Writing: s.Write.Sum(), Committing: s.Commit.Any(), Pacing: s.Pace.Any(), Again: s.Again.Load()}
 	for _, c := range s.conns {
 		if c.n == 0 {
 			continue
@@ -81,5 +85,6 @@ func (l Look) Plus(o Look) Look {
 	l.Sending, l.Idle, l.Held = l.Sending+o.Sending, l.Idle+o.Idle, l.Held+o.Held
 	l.Lanes, l.LanesSmall, l.ReadingSmall = max(l.Lanes, o.Lanes), max(l.LanesSmall, o.LanesSmall), l.ReadingSmall+o.ReadingSmall
 	l.Reading, l.Writing, l.Committing = l.Reading+o.Reading, l.Writing+o.Writing, max(l.Committing, o.Committing)
+	l.Pacing = max(l.Pacing, o.Pacing)
 	return l
 }

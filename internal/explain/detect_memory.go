@@ -22,6 +22,10 @@ const (
 	// overBuffer: so much more is queued than the send buffer allows, in the median. A
 	// write that finds room may exceed a small buffer by a packet; many packets do not.
 	overBuffer = 1.5
+	// leastBuffer is no less than what the kernel cuts a send buffer down to (SOCK_MIN_SNDBUF).
+	leastBuffer = 16 << 10
+	// queuedMoves: what is queued changes by this factor, from its low to its high tenth.
+	queuedMoves = 1.25
 )
 
 // memory is how an end of the flow fares for the memory of all its TCP sockets.
@@ -56,8 +60,19 @@ func (s *scene) memoryOf(v *hostView) *memory {
 	if v == s.reader && s.rcv != nil {
 		m.roomy = v.snmp["TcpExt.PruneCalled"] >= prunes && float64(s.rcv.last.RcvBuf) >= m.wanted && s.rcv.queued < queuedShare
 	}
-	m.cut = v == s.sender && s.snd != nil && s.snd.overBuffer >= overBuffer && !s.bufferAtLimit()
+	m.cut = v == s.sender && s.overSendBuffer() && !s.pinnedSendBuffer()
 	return m
+}
+
+// overSendBuffer: far more is queued than the send buffer allows, and tcp_wmem does not hold it there.
+func (s *scene) overSendBuffer() bool {
+	return s.snd != nil && s.snd.overBuffer >= overBuffer && !s.bufferAtLimit()
+}
+
+// pinnedSendBuffer: the send buffer keeps one size while what is queued changes, as one that a program has
+// set does. What the kernel cuts follows what is queued, down to leastBuffer.
+func (s *scene) pinnedSendBuffer() bool {
+	return s.snd.fixedBuffer && s.snd.last.SndBuf > leastBuffer && s.snd.queuedSpread >= queuedMoves
 }
 
 // bufferAtLimit: the send buffer is as large as tcp_wmem lets it grow, so that nothing holds it

@@ -7,6 +7,8 @@ import (
 
 const (
 	sndbufShare = 0.10
+	// overBufferCap is the most confidence in a fixed send buffer where more is queued than it allows.
+	overBufferCap = 0.65
 	// dryShare and limitedShare: the socket has nothing to send.
 	dryShare     = 0.50
 	limitedShare = 0.90
@@ -68,6 +70,11 @@ func seeSendBuffer(s *scene) *finding {
 	}
 	f.say(f.host, "send_queue_fill", v.fillMid, "ratio", v.n, "the send queue fills %s of the send buffer of %s", pct(v.fillMid), size(float64(v.last.SndBuf)))
 	f.say(f.host, "inflight_over_cwnd", v.inflight, "ratio", v.n, "data in flight is %s of the congestion window", pct(v.inflight))
+	if s.overSendBuffer() {
+		f.cap = overBufferCap
+		f.say(f.host, "queued_over_sndbuf", v.overBuffer, "ratio", v.n, "%.3g times as much is queued as the buffer allows, and the buffer keeps its size", v.overBuffer)
+		f.or(model.TCPMemory, "look whether the program sets SO_SNDBUF (strace -e trace=setsockopt): if it does not, a memory limit of its control group, or tcp_mem, holds the buffer down")
+	}
 	return f
 }
 

@@ -59,7 +59,7 @@ func TestMemoryLimitAboveTheSocket(t *testing.T) {
 		name   string
 		rcvbuf int64
 		prunes int64 // a sample
-		queued int64 // at the sender, in all samples
+		queued int64 // at the sender, in all samples; negative: up to twice as much, and it moves
 		sndbuf int64
 		moves  int64 // of sndbuf, a sample
 		want   bool
@@ -73,6 +73,7 @@ func TestMemoryLimitAboveTheSocket(t *testing.T) {
 		{"cut short, and the buffer is small", 64 << 10, 3, 2 << 20, 4 << 20, 0, false, 0, ""},
 		{"a send buffer held down", 6 << 20, 0, 700 << 10, 140 << 10, 512, true, memoryGuess, ""},
 		{"one that stays, which a program may have set", 6 << 20, 0, 700 << 10, 140 << 10, 0, true, tossUpCap, ""},
+		{"one that stays while what is queued moves", 6 << 20, 0, -700 << 10, 140 << 10, 0, false, 0, ""},
 		{"a packet beyond a small buffer", 6 << 20, 0, 80 << 10, 16 << 10, 0, false, 0, ""},
 	} {
 		k.rcvbuf, k.sndbufSz, k.settings = tc.rcvbuf, tc.sndbuf, nil
@@ -82,6 +83,9 @@ func TestMemoryLimitAboveTheSocket(t *testing.T) {
 		c := k.build()
 		for i := range c.Sender.Samples {
 			c.Sender.Samples[i].Conns[0].WmemQueued = tc.queued
+			if tc.queued < 0 { // it moves
+				c.Sender.Samples[i].Conns[0].WmemQueued = -tc.queued * int64(2+i%3) / 3
+			}
 			c.Sender.Samples[i].Conns[0].SndBuf += tc.moves * int64(i)
 			c.Receiver.Samples[i].SNMP = map[string]int64{"TcpExt.PruneCalled": tc.prunes * int64(i)}
 		}

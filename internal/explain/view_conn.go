@@ -45,6 +45,8 @@ type sndView struct {
 	// overBuffer is the median of what is queued, with its bookkeeping, over the send
 	// buffer, where more than a packet is over it.
 	overBuffer float64
+	// queuedSpread is the high tenth of what is queued, with its bookkeeping, over the low tenth.
+	queuedSpread float64
 	// fixedBuffer: the send buffer has the same size in all those samples. When the kernel itself
 	// cuts a buffer, its size follows what is queued (sk_stream_moderate_sndbuf in
 	// include/net/sock.h); one that a program has set stays.
@@ -234,6 +236,8 @@ func (v *sndView) levels(os []obs) {
 		return ratio(float64(o.c.WmemQueued), float64(o.c.SndBuf))
 	}))
 	v.fixedBuffer = fixedBuffer(os)
+	queued := each(os, func(o obs) float64 { return float64(o.c.WmemQueued) })
+	v.queuedSpread = ratio(quantile(queued, 0.9), quantile(queued, 0.1))
 	v.backoff = quantile(each(os, func(o obs) float64 { return float64(o.c.Backoff) }), 1)
 	wnd := each(os, sndWnd)
 	v.window = lowerMedian(each(os, func(o obs) float64 {

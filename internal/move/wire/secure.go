@@ -130,12 +130,18 @@ func (k *Keys) config() *tls.Config {
 	}
 }
 
-// handshakeTime bounds all that comes before the first frame.
-const handshakeTime = 10 * time.Second
+// Bounds of what comes before the first frame: helloTime until whoever dials has named the run, and
+// handshakeTime for all of it at an end that knows that it is of the run. That is long: where other
+// work takes the CPU of a host, one end takes the stream for open, and sends, before the other has
+// come to prove it; if that gave up, the copy would end.
+const (
+	helloTime     = 10 * time.Second
+	handshakeTime = time.Minute
+)
 
 // Dial makes stream n of the run of a connection that this end has dialled. It owns c.
 func (k *Keys) Dial(ctx context.Context, c net.Conn, n uint32) (*Conn, error) {
-	out, err := k.within(ctx, c, func() (*Conn, error) {
+	out, err := k.within(ctx, c, handshakeTime, func() (*Conn, error) {
 		if _, err := c.Write(hello{k.Plain, n, k.Run}.append(nil)); err != nil {
 			return nil, err
 		}
@@ -149,7 +155,7 @@ func (k *Keys) Dial(ctx context.Context, c net.Conn, n uint32) (*Conn, error) {
 
 // Accept makes a stream of a connection that the other end has dialled. It owns c.
 func (k *Keys) Accept(ctx context.Context, c net.Conn) (*Conn, error) {
-	out, err := k.within(ctx, c, func() (*Conn, error) {
+	out, err := k.within(ctx, c, helloTime, func() (*Conn, error) {
 		h, err := readHello(c)
 		switch {
 		case err != nil:
@@ -158,6 +164,9 @@ func (k *Keys) Accept(ctx context.Context, c net.Conn) (*Conn, error) {
 			return nil, errOther
 		case h.plain != k.Plain:
 			return nil, errors.New("one end is to encrypt and the other is not")
+		}
+		if err := c.SetDeadline(time.Now().Add(handshakeTime)); err != nil {
+			return nil, err
 		}
 		return k.open(ctx, c, h.stream, false)
 	})
@@ -168,8 +177,8 @@ func (k *Keys) Accept(ctx context.Context, c net.Conn) (*Conn, error) {
 }
 
 // within bounds a handshake; c is closed where that fails, and where ctx ends.
-func (k *Keys) within(ctx context.Context, c net.Conn, f func() (*Conn, error)) (*Conn, error) {
-	err := c.SetDeadline(time.Now().Add(handshakeTime))
+func (k *Keys) within(ctx context.Context, c net.Conn, long time.Duration, f func() (*Conn, error)) (*Conn, error) {
+	err := c.SetDeadline(time.Now().Add(long))
 	var out *Conn
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // what waits on it returns

@@ -74,6 +74,14 @@ func TestTheLimiterOfACopy(t *testing.T) {
 	}
 }
 
+// A copy takes no line rate, and its user is not told to state one.
+func TestAFullPathOfACopyNeedsNoOptionThatCopyLacks(t *testing.T) {
+	v := Judge(copied(func(*model.CopyCount, *model.CopyCount) {}, knobs{line: -1}))
+	if v.Limiter != model.Undetermined || !strings.Contains(v.Line, "the path is full at") || strings.Contains(v.Fix.Advice+v.Line, "--line-rate") {
+		t.Errorf("%s: %q, %q", v.Limiter, v.Line, v.Fix.Advice)
+	}
+}
+
 // The application that leaves the connections of a copy idle is the copy: its user is not told to make that
 // read faster, and is told of a limit that it waited for.
 func TestTheAdviceWhereTheCopyLeavesConnectionsIdle(t *testing.T) {

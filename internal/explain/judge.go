@@ -31,7 +31,7 @@ func Judge(c Case) model.Verdict {
 		v.ShareOfCeiling = &share
 	}
 	if v.Limiter == model.LinkRate && v.Ceiling == nil {
-		fullPath(&v)
+		fullPath(&v, seen.copy != nil)
 	}
 	if len(v.Causes) == 0 && !claimsNothing(v.Limiter) {
 		v.Causes = []model.Cause{firstCause(&v, float64(v.Measured))}
@@ -115,9 +115,13 @@ func (v *views) judge() model.Verdict {
 const fullCap = 0.3
 
 // fullPath turns link-rate into "undetermined" where the line rate is not known: a
-// full path may be healthy, or its slowest hop may be too slow.
-func fullPath(v *model.Verdict) {
-	f := finding{alts: []model.Alternative{{Limiter: model.LinkRate, Probe: fmt.Sprintf("state what the slowest link between the two should carry (--line-rate 10Gbit): if that is %s of payload, nothing is wrong; if it is more, a hop is slow", v.Measured)}}}
+// full path may be healthy, or its slowest hop may be too slow. A copy cannot be told the rate.
+func fullPath(v *model.Verdict, copies bool) {
+	ask := "state what the slowest link between the two should carry (--line-rate 10Gbit)"
+	if copies {
+		ask = "find out what the slowest link between the two should carry"
+	}
+	f := finding{alts: []model.Alternative{{Limiter: model.LinkRate, Probe: fmt.Sprintf("%s: if that is %s of payload, nothing is wrong; if it is more, a hop is slow", ask, v.Measured)}}}
 	f.say("", "path_full", float64(v.Measured), "bit/s", 0, "the path is full at %s, and whether it should carry more is not known", v.Measured)
 	if len(v.Evidence) > 0 {
 		f.evidence[0].N = v.Evidence[0].N

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"linerate/internal/app/copy"
@@ -26,6 +27,10 @@ find . -not -type l -exec touch -d '2001-02-03 04:05:06.123456789' {} +
 touch -h -d '2002-02-03 04:05:06' d/link
 `
 
+// mountBoth mounts the server's directory by NFS and by SMB; $0 has the login for SMB.
+const mountBoth = `mkdir -p /mnt/nfs /mnt/smb && mount -i -t nfs -o vers=4.2,addr=10.60.0.100 10.60.0.100:/share /mnt/nfs &&
+mount -t cifs -o credentials="$0" //10.60.0.100/share /mnt/smb`
+
 // sameTree fails where the tree $1 has other names or data than $0.
 const sameTree = `set -e
 cd "$0"; find . -not -type l | sort >/tmp/names
@@ -44,7 +49,7 @@ func TestACopyToAndFromMounts(t *testing.T) {
 	}
 	u := newLabUser(t, 0)
 	u.exe = built.Program(t, "linerate", "linerate/cmd/linerate")
-	u.run(t, "lab", "up", "nas", "--kernel", "client1", "--serve", "nas1=nfs,smb")
+	u.run(t, "lab", "up", "nas", "--kernel", "client1,client2", "--serve", "nas1=nfs,smb")
 	in := func(t testing.TB, script string, args ...string) {
 		t.Helper()
 		u.run(t, append([]string{"lab", "exec", "client1", "--", "sh", "-c", script}, args...)...)
@@ -53,8 +58,7 @@ func TestACopyToAndFromMounts(t *testing.T) {
 	if err != nil || len(login) != 1 {
 		t.Fatalf("%q, %v", login, err)
 	}
-	in(t, `mkdir -p /mnt/nfs /mnt/smb && mount -i -t nfs -o vers=4.2,addr=10.60.0.100 10.60.0.100:/share /mnt/nfs &&
-mount -t cifs -o credentials="$0" //10.60.0.100/share /mnt/smb`, login[0])
+	in(t, mountBoth, login[0])
 	in(t, mountSource)
 	for _, m := range []struct {
 		kind string
@@ -82,6 +86,30 @@ mount -t cifs -o credentials="$0" //10.60.0.100/share /mnt/smb`, login[0])
 			}
 		})
 	}
+	t.Run("two clients", func(t *testing.T) { sharedByClients(t, u, login[0]) })
+}
+
+// sharedByClients copies between two kernels' mounts of one server: a copy into itself is refused, another
+// is not.
+func sharedByClients(t *testing.T, u labUser, login string) {
+	u.run(t, "lab", "exec", "client2", "--", "sh", "-c", mountBoth, login)
+	for _, kind := range []string{"nfs", "smb"} {
+		at := ":/mnt/" + kind + "/" + kind
+		for _, args := range [][]string{
+			{"lab:client1" + at, "lab:client2" + at + "/d/"},
+			{"lab:client1" + at + "/", "lab:client2" + at},
+			{"lab:client1" + at + "/d/", "lab:client2" + at, "--delete"},
+		} {
+			_, err := u.try(append([]string{"copy"}, args...)...)
+			if err == nil || !strings.Contains(err.Error(), " lies in the ") {
+				t.Errorf("%q: %v", args, err)
+			}
+		}
+		if out, err := u.try("copy", "--json", "lab:client1"+at+"/d/", "lab:client2:/mnt/"+kind+"/beside-"+kind, "--delete"); !strings.Contains(out, `"losses"`) {
+			t.Errorf("beside: %v", err)
+		}
+	}
+	u.run(t, "lab", "exec", "client1", "--", "sh", "-c", "test -e /mnt/nfs/nfs/large && test -e /mnt/smb/smb/large")
 }
 
 // copiedAtClient copies between paths of client1.

@@ -332,12 +332,21 @@ func (r *running) cleanUp(ctx context.Context) error {
 	return err
 }
 
+// clockSlack is by how much a host's clock may go ahead of the time since its agent's start, or lag
+// behind it, before it is taken to have been set.
+const clockSlack = time.Second
+
 // Place converts samples to the controller's clock, as time since the start of the run, sorts
-// them, and leaves out those after its end.
+// them, and leaves out those after its end. Their At is the time since their agent's start, which
+// no setting of the clock moves: it places those that were taken after the clock was set.
 func Place(in []model.Sample, c model.Clock, start time.Time, end time.Duration) []model.Sample {
 	out := make([]model.Sample, 0, len(in))
 	for _, s := range in {
-		s.At = s.HostAt.Add(-c.Offset).Sub(start)
+		host := s.HostAt
+		if own := s.At - in[0].At; own > 0 && (host.Sub(in[0].HostAt)-own).Abs() > clockSlack {
+			host = in[0].HostAt.Add(own)
+		}
+		s.At = host.Add(-c.Offset).Sub(start)
 		if c.Drift != nil {
 			s.At -= time.Duration(float64(s.At) * *c.Drift / 1e6)
 		}

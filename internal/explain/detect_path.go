@@ -326,6 +326,9 @@ func seeNothing(s *scene) *finding {
 		if s.snd.cwndGrowth > 1.05 {
 			f.notes = append(f.notes, "the congestion window is still growing: watch longer")
 		}
+		if s.overSendBuffer() && s.pinnedSendBuffer() {
+			f.or(model.SendBuffer, fixedBufferProbe)
+		}
 		if lossy {
 			f.or(model.PathQueue, pacedProbe)
 		} else {

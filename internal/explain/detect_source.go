@@ -73,10 +73,13 @@ func seeSendBuffer(s *scene) *finding {
 	if s.overSendBuffer() {
 		f.cap = overBufferCap
 		f.say(f.host, "queued_over_sndbuf", v.overBuffer, "ratio", v.n, "%.3g times as much is queued as the buffer allows, and the buffer keeps its size", v.overBuffer)
-		f.or(model.TCPMemory, "look whether the program sets SO_SNDBUF (strace -e trace=setsockopt): if it does not, a memory limit of its control group, or tcp_mem, holds the buffer down")
+		f.or(model.TCPMemory, fixedBufferProbe)
 	}
 	return f
 }
+
+// fixedBufferProbe tells who fixed a send buffer.
+const fixedBufferProbe = "look whether the program sets SO_SNDBUF (strace -e trace=setsockopt): if it does not, a memory limit of its control group, or tcp_mem, holds the buffer down"
 
 // sendCause finds who fixed the size of the send buffer.
 func sendCause(s *scene) cause {

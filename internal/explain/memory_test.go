@@ -96,3 +96,16 @@ func TestMemoryLimitAboveTheSocket(t *testing.T) {
 		checkVerdict(t, c, v)
 	}
 }
+
+// A program that fixes a small buffer and writes much at once waits for it in turns, which neither the
+// kernel's counter nor a full buffer shows. It is named among what may hold it back.
+func TestFixedSendBufferIsAnAlternative(t *testing.T) {
+	c := knobs{rate: 0.3e9, rtt: 10 * time.Millisecond, sndbufSz: 140 << 10}.build()
+	for i := range c.Sender.Samples {
+		c.Sender.Samples[i].Conns[0].WmemQueued = 400 << 10 * int64(2+i%3) / 3
+	}
+	v := Judge(c)
+	if v.Limiter != model.Undetermined || len(v.Alternatives) == 0 || v.Alternatives[0].Limiter != model.SendBuffer {
+		t.Errorf("%s or %v: %s", v.Limiter, v.Alternatives, v.Line)
+	}
+}

@@ -132,11 +132,12 @@ func (w *paperWriter) roles() (left, right []string) {
 }
 
 // factsOf finds a host's facts by its name in the file or by how it is reached,
-// with or without the user that it is reached as or the lab that it is in.
+// with or without the user that it is reached as or the lab or site that it is in.
 func (w *paperWriter) factsOf(host string) *model.Facts {
 	reach := w.s.File.Hosts[host]
 	_, address, _ := strings.Cut(reach, "@")
-	for _, name := range []string{host, reach, address, strings.TrimPrefix(reach, "lab:")} {
+	_, within, _ := strings.Cut(reach, ":") // of a lab or a site, which may have a name
+	for _, name := range []string{host, reach, address, within, within[strings.LastIndex(within, "/")+1:]} {
 		if f := w.facts[name]; f != nil {
 			return f
 		}

@@ -181,9 +181,9 @@ func TestRunsOfGroupsThatDidNotAgreeAreNotCounted(t *testing.T) {
 }
 
 func TestFactsAreFoundByNameOrReach(t *testing.T) {
-	f := map[string]*model.Facts{"192.0.2.1": {Hostname: "a"}, "client1": {Hostname: "b"}, "root@nas1": {Hostname: "c"}}
-	w := &paperWriter{facts: f, s: &model.Study{File: model.StudyFile{Hosts: map[string]string{"x": "root@192.0.2.1", "y": "lab:client1", "z": "root@nas1", "none": "elsewhere"}}}}
-	for host, want := range map[string]string{"x": "a", "y": "b", "z": "c"} {
+	f := map[string]*model.Facts{"192.0.2.1": {Hostname: "a"}, "client1": {Hostname: "b"}, "root@nas1": {Hostname: "c"}, "nas2": {Hostname: "d"}}
+	w := &paperWriter{facts: f, s: &model.Study{File: model.StudyFile{Hosts: map[string]string{"x": "root@192.0.2.1", "y": "lab:client1", "z": "root@nas1", "none": "elsewhere", "named": "lab:office/client1", "site": "site:hq/nas2"}}}}
+	for host, want := range map[string]string{"x": "a", "y": "b", "z": "c", "named": "b", "site": "d"} {
 		if got := w.factsOf(host); got == nil || got.Hostname != want {
 			t.Errorf("%s: %+v", host, got)
 		}

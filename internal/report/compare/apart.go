@@ -21,8 +21,12 @@ import (
 // equal width at 95% that happens by chance about once in 180 comparisons.
 func (e *Effect) judge(margin float64) {
 	a, b := e.A, e.B
-	if a == nil || b == nil || a.Ratio == nil || b.Ratio == nil {
-		e.Conclusion, e.Why = OneSide, missing(a, b)
+	switch whyA, whyB := missing("A", a), missing("B", b); {
+	case whyA != "" && whyB != "":
+		e.Conclusion, e.Why = NoSide, whyA+"; "+whyB
+		return
+	case whyA+whyB != "":
+		e.Conclusion, e.Why = OneSide, whyA+whyB
 		return
 	}
 	e.Ratio = over(*b.Ratio, *a.Ratio)
@@ -57,17 +61,13 @@ func ends(f *Found) (lo, hi float64, ok bool) {
 	return math.Log(*f.CILow), math.Log(*f.CIHigh), true
 }
 
-func missing(a, b *Found) string {
-	for _, x := range []struct {
-		side string
-		f    *Found
-	}{{"A", a}, {"B", b}} {
-		switch {
-		case x.f == nil:
-			return x.side + " did not look at it"
-		case x.f.Ratio == nil:
-			return x.side + ": " + x.f.Conclusion
-		}
+// missing says why a side has no value; empty: it has one.
+func missing(side string, f *Found) string {
+	switch {
+	case f == nil:
+		return side + " did not look at it"
+	case f.Ratio == nil:
+		return side + ": " + f.Conclusion
 	}
 	return ""
 }

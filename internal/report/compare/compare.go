@@ -83,6 +83,7 @@ const (
 	NoInterval = "no interval"        // a side has none, so nothing can be said
 	NotSame    = "not the same"       // workload or change are not the same on both sides
 	OneSide    = "measured on one side only"
+	NoSide     = "measured on neither side"
 )
 
 // Effect is what both sides found of one change on one workload.

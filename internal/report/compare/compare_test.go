@@ -29,6 +29,7 @@ func TestJudge(t *testing.T) {
 		"open above":           {open, interval(1.3, 1.2, 1.4), NoInterval},
 		"of protocol paper":    {&Found{Ratio: of(1.3), N: 3}, interval(1.3, 1.2, 1.4), NoInterval},
 		"not tried":            {&Found{Conclusion: model.StudyNotTried}, interval(1.3, 1.2, 1.4), OneSide},
+		"in force on neither":  {&Found{Conclusion: model.StudyNotInForce}, &Found{Conclusion: model.StudyNotInForce}, NoSide},
 		"nobody looked":        {nil, interval(1.3, 1.2, 1.4), OneSide},
 		"interval beside it":   {interval(1.1, 1.2, 1.3), interval(1.3, 1.2, 1.4), NoInterval},
 	} {
@@ -36,7 +37,7 @@ func TestJudge(t *testing.T) {
 		if e.judge(1.02); e.Conclusion != c.want {
 			t.Errorf("%s: %q, want %q (%v to %v)", name, e.Conclusion, c.want, e.CILow, e.CIHigh)
 		}
-		if e.Conclusion == OneSide && e.Why == "" {
+		if (e.Conclusion == OneSide || e.Conclusion == NoSide) && e.Why == "" {
 			t.Errorf("%s: does not say why", name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 func TestEveryFieldIsDocumented(t *testing.T) {
 	section := docstest.Section(t, "compare")
 	docstest.Fields(t, section, "linerate/", 30, Comparison{})
-	for _, c := range []string{Differ, MayDiffer, Equal, NotTold, NoInterval, NotSame, OneSide} {
+	for _, c := range []string{Differ, MayDiffer, Equal, NotTold, NoInterval, NotSame, OneSide, NoSide} {
 		if !strings.Contains(section, "`"+c+"`") {
 			t.Errorf("docs/json.md does not have the conclusion %q", c)
 		}

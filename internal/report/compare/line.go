@@ -49,7 +49,7 @@ func effectLine(all []Effect) string {
 		n[e.Conclusion]++
 	}
 	var parts []string
-	for _, x := range []string{Differ, MayDiffer, Equal, NotTold, NoInterval, NotSame, OneSide} {
+	for _, x := range []string{Differ, MayDiffer, Equal, NotTold, NoInterval, NotSame, OneSide, NoSide} {
 		if n[x] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[x], x))
 		}

@@ -67,6 +67,11 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 		return loop.Target{}, fmt.Errorf("find %s: %w", path, err)
 	}
 	info, err := facts.MountOf(ctx, kernel.Live{}, abs)
+	if errors.Is(err, facts.ErrLocal) { // a look at a path there waits for no server
+		if _, serr := os.Lstat(abs); errors.Is(serr, fs.ErrNotExist) {
+			err = serr
+		}
+	}
 	if local := (*facts.MountError)(nil); errors.As(err, &local) {
 		return loop.Target{}, insteadOf(failure.As(failure.Nothing, err))
 	}

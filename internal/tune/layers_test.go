@@ -70,3 +70,25 @@ func TestUndoOfLayersWhoseOriginalIsThere(t *testing.T) {
 	k.want(t, all("old", "fake.a", "fake.b"))
 	wantOpen(t, tn, 0)
 }
+
+// An interface that was renamed between two plans is one place for both.
+func TestSamePlace(t *testing.T) {
+	eth := Entry{BootID: boot, Setting: "linux.link.mtu", Target: "if:eth0", Index: 3, Hardware: "link:02:00:00:00:00:01"}
+	for name, c := range map[string]struct {
+		change func(*Entry)
+		want   bool
+	}{
+		"itself":             {func(*Entry) {}, true},
+		"renamed":            {func(e *Entry) { e.Target = "if:lan0" }, true},
+		"another setting":    {func(e *Entry) { e.Setting = "linux.link.txqueuelen" }, false},
+		"another device":     {func(e *Entry) { e.Target, e.Index = "if:lan0", 4 }, false},
+		"its number, reused": {func(e *Entry) { e.Target, e.Hardware = "if:lan0", "link:02:00:00:00:00:02" }, false},
+		"of another boot":    {func(e *Entry) { e.Target, e.BootID = "if:lan0", "other" }, false},
+	} {
+		other := eth
+		c.change(&other)
+		if got := samePlace(eth, other); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

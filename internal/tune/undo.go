@@ -116,14 +116,21 @@ func (s *session) undo(ctx context.Context, entries []Entry) ([]Entry, error) {
 // first is the oldest of entries in the place of e: what was there before it was there before
 // linerate came.
 func first(entries []Entry, e Entry) Entry {
-	return entries[slices.IndexFunc(entries, func(o Entry) bool { return place(o) == place(e) })]
+	return entries[slices.IndexFunc(entries, func(o Entry) bool { return samePlace(o, e) })]
+}
+
+// samePlace reports whether two entries are of one setting of one thing: of an interface also where
+// it was renamed in between.
+func samePlace(a, b Entry) bool {
+	renamed := a.Setting == b.Setting && a.Index > 0 && a.Index == b.Index && a.BootID == b.BootID && a.Hardware == b.Hardware
+	return renamed || place(a) == place(b)
 }
 
 // above is the newest change of the same place that is in force over e. Restored beneath it, e
 // would be lost: whoever restores that one later puts there what e had changed.
 func (s *session) above(e Entry) (Entry, bool) {
 	for _, o := range slices.Backward(s.journal.entries[e.Seq:]) {
-		if o.Open(s.BootID) && place(o) == place(e) {
+		if o.Open(s.BootID) && samePlace(o, e) {
 			return o, true
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/probe"
+	"linerate/internal/unit"
 )
 
 // Times of waves.
@@ -269,9 +270,9 @@ func (r *rollout) stop(ctx context.Context, n int, wave []*member, cause error) 
 		r.tell.Say("%v", err)
 	}
 	kept := r.count(Planned)
-	what := fmt.Sprintf("wave %d of %d stopped and was put back (%v); %d hosts are as planned, the others as before", n, len(r.waves), cause, kept)
+	what := fmt.Sprintf("wave %d of %d stopped and was put back (%v); as planned: %s; the others are as before", n, len(r.waves), cause, unit.Count(kept, "host"))
 	if u := r.count(UndoneSince); u > 0 {
-		what = fmt.Sprintf("wave %d of %d stopped and was put back (%v); %d hosts are as planned, %d were undone since, the others are as before", n, len(r.waves), cause, kept, u)
+		what = fmt.Sprintf("wave %d of %d stopped and was put back (%v); as planned: %s; undone since: %s; the others are as before", n, len(r.waves), cause, unit.Count(kept, "host"), unit.Count(u, "host"))
 	}
 	if len(unknown) > 0 {
 		err := failure.Of(failure.NotRestored, "wave %d of %d stopped (%w), and the state of %d of its hosts is not known: %s: %s; each host undoes by itself what was not confirmed", n, len(r.waves), cause, len(unknown), unknown[0].Name, unknown[0].why)

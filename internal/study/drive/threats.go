@@ -9,6 +9,7 @@ import (
 	"linerate/internal/stat"
 	"linerate/internal/study"
 	"linerate/internal/study/file"
+	"linerate/internal/unit"
 )
 
 // Bounds beyond which a study's conclusions get a warning.
@@ -86,7 +87,7 @@ func (d *Drive) threats(all []model.StudyComparison) []model.Warning {
 			}
 		}
 		if short > 0 {
-			out = append(out, model.Warning{ID: "few-blocks", What: fmt.Sprintf("%d comparisons ended before their first planned look", short),
+			out = append(out, model.Warning{ID: "few-blocks", What: unit.Count(short, "comparison") + " ended before the first planned look",
 				Next: "give the study more time: linerate study plan says how much"})
 		}
 	}

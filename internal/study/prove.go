@@ -149,7 +149,7 @@ func checkAA(p *model.Proof, aa []Pair) {
 	p.AAP = SignFlip(logs)
 	p.AARatio = Exp(stat.Mean(logs))
 	if p.AAP <= Alpha || math.Abs(*p.AARatio-1) > aaTolerance {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("identical runs differ by a factor of %.3g: something changes the path while it is measured", *p.AARatio))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("identical runs differ by a factor of %.3g: %s", *p.AARatio, WhyIdenticalDiffer(p.AAP)))
 	}
 	spread := maxAbs(logs)
 	if (p.Effect == Gain || p.Effect == Loss) && p.CILow != nil && math.Log(*p.CILow) >= -spread && math.Log(*p.CIHigh) <= spread {
@@ -186,4 +186,13 @@ func maxAbs(x []float64) float64 {
 		m = max(m, math.Abs(v))
 	}
 	return m
+}
+
+// WhyIdenticalDiffer says what a difference of identical runs means; p is that of their test. Four
+// pairs, however alike, show no more than that one of two things is so.
+func WhyIdenticalDiffer(p float64) string {
+	if p <= Alpha {
+		return "something changes the path while it is measured"
+	}
+	return "the path varies as much by itself, or something changes it while it is measured"
 }

@@ -163,7 +163,7 @@ func (d *Drive) aaThreats() []model.Warning {
 	}
 	ratio := math.Exp(stat.Mean(logs))
 	if p := study.SignFlip(logs); p <= study.Alpha || math.Abs(ratio-1) > aaTolerance {
-		return []model.Warning{{ID: "aa-differs", What: fmt.Sprintf("two identical runs in a row differ by a factor of %.3g: something changes the path while it is measured", ratio),
+		return []model.Warning{{ID: "aa-differs", What: fmt.Sprintf("two identical runs in a row differ by a factor of %.3g: %s", ratio, study.WhyIdenticalDiffer(p)),
 			Evidence: fmt.Sprintf("%d A/A blocks, p %.2g", len(logs), p), Next: "find what else runs there, lengthen the warm-up, then repeat the study"}}
 	}
 	return nil

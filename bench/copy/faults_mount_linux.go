@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,13 +65,15 @@ const compareNamed = `cd "$0" && find . -type f ! -name '*linerate*' -exec sh -c
 func (b *bench) killedOnMount(kind string) func(context.Context, *tally) error {
 	to := mountAt(kind) + "/t"
 	return func(ctx context.Context, t *tally) error {
-		if err := b.Inside(ctx, "client1", "sh", "-c", `rm -rf "$0" && mkdir "$0" && sync && echo 3 >/proc/sys/vm/drop_caches`, to); err != nil {
+		const anew = `rm -rf "$0" && mkdir "$0" && sync && echo 3 >/proc/sys/vm/drop_caches`
+		if err := b.Inside(ctx, "client1", "sh", "-c", anew, to); err != nil {
 			return err
 		}
 		had := int64(0)
 		for range 1 + b.rand.IntN(3) {
 			after := time.Duration(300+b.rand.IntN(4500)) * time.Millisecond
-			out, err := b.Run(ctx, append([]string{"lab", "exec", "client1", "--", "sh", "-c", killAfter, fmt.Sprint(after.Seconds())}, b.mountCopy(to)...)...)
+			script := []string{"sh", "-c", killAfter, fmt.Sprint(after.Seconds())}
+			out, err := b.onClient(ctx, script, b.mountCopy(to)).Output()
 			if err != nil {
 				return err
 			}
@@ -106,13 +110,20 @@ func endedWith(status int) error {
 	return fmt.Errorf("exit status %d", status)
 }
 
+// mountCopy is a copy to a mount, with directories that a client can write to.
 func (b *bench) mountCopy(to string, more ...string) []string {
-	return append([]string{"env", "HOME=/tmp", "XDG_RUNTIME_DIR=/tmp", "XDG_DATA_HOME=/tmp", b.Binary, "copy", b.src + "/", to}, more...)
+	user := []string{"env", "HOME=/tmp", "XDG_RUNTIME_DIR=/tmp", "XDG_DATA_HOME=/tmp"}
+	return slices.Concat(user, []string{b.Binary, "copy", b.src + "/", to}, more)
+}
+
+// onClient is a command on the client.
+func (b *bench) onClient(ctx context.Context, argv ...[]string) *exec.Cmd {
+	return b.Command(ctx, append([]string{"lab", "exec", "client1", "--"}, slices.Concat(argv...)...)...)
 }
 
 // namedRight counts files that have their names on a mount and another content than the source.
 func (b *bench) namedRight(ctx context.Context, t *tally, to string) error {
-	out, err := b.Run(ctx, "lab", "exec", "client1", "--", "sh", "-c", compareNamed, to, b.src)
+	out, err := b.onClient(ctx, []string{"sh", "-c", compareNamed, to, b.src}).Output()
 	if err != nil {
 		return fmt.Errorf("compare what has its name: %w", err)
 	}
@@ -130,14 +141,14 @@ func (b *bench) lastOnMount(ctx context.Context, t *tally, to string, had int64)
 		Losses []struct{ What, Path, Detail string }
 	}
 	begun := time.Now()
-	cmd := b.Command(ctx, append([]string{"lab", "exec", "client1", "--", "sh", "-c", undisturbed, "-"}, b.mountCopy(to, "--json")...)...)
-	err := kit.Decode(cmd, &last)
+	err := kit.Decode(b.onClient(ctx, []string{"sh", "-c", undisturbed, "-"}, b.mountCopy(to, "--json")), &last)
 	for _, l := range last.Losses {
 		if l.What == "failed" {
 			err = errors.Join(err, fmt.Errorf("%s: %s", l.Path, l.Detail))
 		}
 	}
-	fmt.Fprintf(os.Stderr, "written until the last kill: %d MiB, of which the next copy, in %.1f s, kept %d and sent %d\n", had>>20, time.Since(begun).Seconds(), last.Moved.Resumed>>20, last.Moved.Bytes>>20)
+	fmt.Fprintf(os.Stderr, "written until the last kill: %d MiB; the next copy kept %d, and sent %d in %.1f s\n",
+		had>>20, last.Moved.Resumed>>20, last.Moved.Bytes>>20, time.Since(begun).Seconds())
 	if err != nil {
 		t.unfinished++
 		fmt.Printf("the last copy to a mount failed: %v\n", err)

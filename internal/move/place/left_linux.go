@@ -18,10 +18,12 @@ const (
 	smbEvery = 100 * time.Millisecond
 )
 
-// isBusy tells whether an error is one that such a client answers with until then: EIO and EFAULT as it opens a
-// file of which it has data that it cannot send any more, the last three while it connects anew.
+// isBusy tells whether an error is one that such a client answers with until then: EIO and EFAULT as it
+// opens a file of which it has data that it cannot send any more, the last three while it connects anew.
 func isBusy(err error) bool {
-	for _, busy := range []error{unix.EIO, unix.EBUSY, unix.EFAULT, unix.EAGAIN, unix.ECONNABORTED, unix.EHOSTDOWN} {
+	for _, busy := range []error{
+		unix.EIO, unix.EBUSY, unix.EFAULT, unix.EAGAIN, unix.ECONNABORTED, unix.EHOSTDOWN,
+	} {
 		if errors.Is(err, busy) {
 			return true
 		}

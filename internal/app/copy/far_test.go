@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"linerate/internal/failure"
+	"linerate/internal/model"
 	"linerate/internal/move"
 	"linerate/internal/move/mover"
 	"linerate/internal/reach"
@@ -134,6 +135,18 @@ func TestTheFailureOfEitherEndIsTheCopys(t *testing.T) {
 	err := b.either(t.Context(), b.from, b.to)
 	if err == nil || err.Error() != "client1: no space" { // the other end only repeats it
 		t.Errorf("%v", err)
+	}
+}
+
+// A copy that stood still for long was not over too soon.
+func TestWhyTheLimiterIsNotKnown(t *testing.T) {
+	for took, want := range map[time.Duration]string{time.Second: "over too soon", time.Minute: "too little of it"} {
+		now := time.Unix(0, 0)
+		w := newWatched(func() time.Time { return now })
+		now = now.Add(took)
+		if l := w.limiter(); l.ID != model.Undetermined || !strings.Contains(l.Text, want) {
+			t.Errorf("after %v: %q", took, l.Text)
+		}
 	}
 }
 

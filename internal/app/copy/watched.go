@@ -173,6 +173,9 @@ func (w *watched) limiter() *Limiter {
 		}
 	}
 	l := &Limiter{ID: model.Undetermined, Evidence: []string{}, Text: "not known: it was over too soon to tell"}
+	if !ok && w.now().Sub(w.began) > 2*shortest { // its ends have told nothing more, or hardly began
+		l.Text = "not known: too little of it was seen to tell"
+	}
 	if !ok {
 		return l
 	}

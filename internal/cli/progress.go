@@ -25,6 +25,7 @@ type progress struct {
 
 func newProgress(env *environment) *progress {
 	live, width := isTerminal(env.err.Stream())
+	live = live && env.Getenv("TERM") != "dumb" // which replaces no line
 	return &progress{w: env.err, began: env.Now(), now: env.Now, live: live, width: width}
 }
 

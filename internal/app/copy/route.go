@@ -54,6 +54,7 @@ func (r route) apart(o Options) error {
 	if err != nil {
 		return err
 	}
+	land.OneKernel(from)
 	return land.Apart(from, o.Delete, o.Exclude)
 }
 

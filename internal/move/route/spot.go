@@ -93,6 +93,18 @@ func below(top, at string) (rest string, is bool) {
 	return strings.CutPrefix(at, strings.TrimSuffix(top, "/")+"/")
 }
 
+// OneKernel notes that all of it is on one host, also where that does not tell its boot id, as without /proc.
+func (l *Landing) OneKernel(from []Spot) {
+	const here = "here"
+	l.At.Kernel = here
+	for i := range from {
+		from[i].Kernel = here
+	}
+	for i := range l.Into {
+		l.Into[i].Kernel = here
+	}
+}
+
 // Apart refuses a target inside a source, which would be copied into itself, a source that is its
 // own target, and, if deletes, a source inside a directory that is emptied of what the source
 // lacks. Not where exclusions keep the one out of the other. An error is of kind failure.Usage.

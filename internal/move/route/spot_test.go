@@ -46,6 +46,20 @@ func TestOnlyWhatIsKnownToOverlapIsRefused(t *testing.T) {
 	}
 }
 
+// Within one host inodes suffice, where there is no /proc to tell more.
+func TestOneHostNeedsNoBootID(t *testing.T) {
+	src, in := Spot{Nodes: []string{"8:1:9", "8:1:2"}}, Spot{Nodes: []string{"8:1:5", "8:1:9", "8:1:2"}}
+	inside, emptied := Landing{At: in}, Landing{At: src, Into: []Into{{"", src}}}
+	from := []Spot{src}
+	if inside.OneKernel(from); inside.Apart(from, false, nil) == nil {
+		t.Error("a target in its source is not refused")
+	}
+	from = []Spot{in}
+	if emptied.OneKernel(from); emptied.Apart(from, true, nil) == nil {
+		t.Error("a source in what is emptied is not refused")
+	}
+}
+
 // A source in a directory that is emptied of what the source lacks is refused, a single file's too.
 func TestASourceInWhatIsEmptiedIsRefused(t *testing.T) {
 	top := Spot{Kernel: "k", Path: "/t", Nodes: []string{"8:1:9", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t"}}

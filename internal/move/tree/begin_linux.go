@@ -37,7 +37,7 @@ func (t *Tree) Begin() { t.begin(begunBatches) }
 
 func (t *Tree) begin(batches int) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &begun{batches: make(chan []*move.Entry, batches), cancel: cancel, unread: mayBegin()}
+	b := &begun{batches: make(chan []*move.Entry, batches), cancel: cancel, unread: mayBegin(memory())}
 	t.begun = b
 	go func() {
 		defer close(b.batches)
@@ -48,15 +48,18 @@ func (t *Tree) begin(batches int) {
 	}()
 }
 
-// mayBegin is how many bytes of small files the system may be asked to read: a 64th of what memory it has,
-// so that little else leaves its cache for them.
-func mayBegin() int64 {
+// memory is what this host has, in bytes; 0: it does not tell.
+func memory() uint64 {
 	var of unix.Sysinfo_t
 	if unix.Sysinfo(&of) != nil {
 		return 0
 	}
-	return int64(min(begunData, uint64(of.Totalram)*uint64(of.Unit)/64))
+	return uint64(of.Totalram) * uint64(of.Unit)
 }
+
+// mayBegin is how many bytes of small files are read ahead on a host of so much memory: a 64th of it at
+// most, so that little else leaves its cache for them.
+func mayBegin(memory uint64) int64 { return int64(min(begunData, memory/64)) }
 
 // add takes one entry. Who waits for one gets it at once.
 func (b *begun) add(ctx context.Context, t *Tree, e *move.Entry) error {

@@ -90,3 +90,15 @@ func endsWithItsCaller(t *testing.T, dir string) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }
+
+// Little else leaves the cache of a host for what is read ahead.
+func TestWhatIsReadAheadKeepsToAPartOfTheMemory(t *testing.T) {
+	for gib, want := range map[uint64]int64{0: 0, 2: 32 << 20, 16: 256 << 20, 512: 256 << 20} {
+		if got := mayBegin(gib << 30); got != want {
+			t.Errorf("%d GiB: %d bytes, want %d", gib, got, want)
+		}
+	}
+	if memory() == 0 {
+		t.Error("this host does not tell what memory it has")
+	}
+}

@@ -3,6 +3,7 @@ package place
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,10 +20,11 @@ const (
 )
 
 // isBusy tells whether an error is one that such a client answers with until then: EIO and EFAULT as it
-// opens a file of which it has data that it cannot send any more, the last three while it connects anew.
+// opens a file of which it has data that it cannot send any more, EBADF as it flushes one that was opened
+// by the connection before, the last three while it connects anew.
 func isBusy(err error) bool {
 	for _, busy := range []error{
-		unix.EIO, unix.EBUSY, unix.EFAULT, unix.EAGAIN, unix.ECONNABORTED, unix.EHOSTDOWN,
+		unix.EIO, unix.EBUSY, unix.EFAULT, unix.EBADF, unix.EAGAIN, unix.ECONNABORTED, unix.EHOSTDOWN,
 	} {
 		if errors.Is(err, busy) {
 			return true
@@ -58,20 +60,38 @@ func (f *file) openLeft() (fd int, err error) {
 	if !f.d.smb() {
 		return fd, open()
 	}
-	if err := patiently(isBusy, open); err != nil {
-		return -1, err
-	}
-	if err := calm(fd); err != nil {
-		return -1, errors.Join(err, unix.Close(fd))
-	}
-	return fd, nil
+	err = patiently(isBusy, func() error {
+		if err := open(); err != nil {
+			return err
+		}
+		if err := calm(fd); err != nil { // it may be no better until it is opened anew
+			return errors.Join(err, unix.Close(fd))
+		}
+		return nil
+	})
+	return fd, err
 }
 
-// calm has a client send, or give up, what it still has of a file that a killed process wrote, until it says
-// of nothing that it is lost: whoever opens the file next is told of the loss. It is called before this run
-// writes to the file, so that nothing of it can be meant, and what the journal tells of was durable before.
+// calm has a client send, or give up, what it still has of a file that a killed process wrote: whoever opens
+// the file next is told, once, of what was lost of it. It is called before this run writes to the file, so
+// that nothing of it can be meant, and what the journal tells of was durable before.
 func calm(fd int) error {
-	return patiently(func(error) bool { return true }, func() error { return unix.Fsync(fd) })
+	if unix.Fsync(fd) == nil {
+		return nil
+	}
+	return unix.Fsync(fd)
+}
+
+// calmed does so with the journal that an earlier run left.
+func calmed(f *os.File) (*os.File, error) {
+	st, err := f.Stat()
+	if err == nil && st.Size() > 0 {
+		err = calm(int(f.Fd()))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("look at journal: %w", err), f.Close())
+	}
+	return f, nil
 }
 
 // sweep removes temporary files of this run that nobody will go on with: of a run that was

@@ -44,7 +44,9 @@ func (p *Place) lock(root string) (*os.File, error) {
 	for range 100 {
 		var f *os.File
 		err := patiently(held, func() (err error) {
-			f, err = p.lockOnce(root)
+			if f, err = p.lockOnce(root); f != nil && p.onSMB() {
+				f, err = calmed(f)
+			}
 			return err
 		})
 		if f != nil || err != nil {

@@ -65,13 +65,8 @@ func (p *Place) remember(root string) error {
 	m.changed = sync.NewCond(&m.mu)
 	p.journal = m
 	st, err := f.Stat()
-	if err == nil && st.Size() > 0 && p.onSMB() {
-		if err = calm(int(f.Fd())); err == nil {
-			st, err = f.Stat()
-		}
-	}
 	if err != nil {
-		return fmt.Errorf("look at journal: %w", err)
+		return err
 	}
 	if st.Size() > 0 {
 		b, err := io.ReadAll(io.LimitReader(f, 1<<30))

@@ -47,3 +47,13 @@ func TestSteps(t *testing.T) {
 		t.Error("steps of nothing")
 	}
 }
+
+func TestAnErrorThatWasToldIsTheSameOtherwise(t *testing.T) {
+	err := Told(Of(Usage, "make x: %w", errors.ErrUnsupported))
+	if !WasTold(errors.Join(err)) || KindOf(err) != Usage || !errors.Is(err, errors.ErrUnsupported) || err.Error() != "make x: unsupported operation" {
+		t.Errorf("%v of kind %d", err, KindOf(err))
+	}
+	if Told(nil) != nil || WasTold(nil) || WasTold(Of(Usage, "x")) {
+		t.Error("what was not told is said to be")
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/load/worker"
 	"linerate/internal/move/mover"
@@ -62,7 +63,9 @@ func Run(ctx context.Context, e Env, name string, work func(context.Context, []s
 	// A Ctrl-C reaches the whole process group. Roles outlive it, so that the
 	// controller can still undo through its agents; they end with their stdin.
 	if err := work(context.WithoutCancel(ctx), args); err != nil {
-		fmt.Fprintf(e.Err, "linerate %s: %v\n", name, err)
+		if !failure.WasTold(err) {
+			fmt.Fprintf(e.Err, "linerate %s: %v\n", name, err)
+		}
 		return 1
 	}
 	return 0

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/load"
 )
 
@@ -54,7 +55,7 @@ func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	w := &worker{out: stdout, at: make(chan time.Time, 1)}
 	task, err := readTask(in)
 	if err != nil {
-		return errors.Join(err, w.emit(failed(err)))
+		return w.end(err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -66,9 +67,17 @@ func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	case errors.Is(context.Cause(ctx), errParted):
 		return nil // whoever asked is gone
 	case err != nil:
-		return errors.Join(err, w.emit(failed(err)))
+		return w.end(err)
 	}
 	return w.emit(Event{Kind: Over})
+}
+
+// end tells whoever started the worker why it ends.
+func (w *worker) end(err error) error {
+	if last := w.emit(failed(err)); last != nil {
+		return errors.Join(err, last)
+	}
+	return failure.Told(err)
 }
 
 func readTask(in *bufio.Reader) (Task, error) {

@@ -63,7 +63,11 @@ func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	}
 	if err != nil {
 		w := m.work()
-		return errors.Join(err, m.emitTold(), m.emit(Event{Kind: Failed, Text: err.Error(), Usage: failure.KindOf(err) == failure.Usage, Sink: errors.Is(err, move.ErrSink), Work: &w}))
+		last := errors.Join(m.emitTold(), m.emit(Event{Kind: Failed, Text: err.Error(), Usage: failure.KindOf(err) == failure.Usage, Sink: errors.Is(err, move.ErrSink), Work: &w}))
+		if last == nil {
+			return failure.Told(err)
+		}
+		return errors.Join(err, last)
 	}
 	w := m.work()
 	return errors.Join(m.emitTold(), m.emit(Event{Kind: Over, Work: &w}))

@@ -201,7 +201,7 @@ func copyDocument(r *copy.Result, named int) document.Document {
 	row("deleted", m.Deleted, "")
 	row("left out", m.Excluded, "by --exclude")
 	row("retried", m.Retried, "changed while they were read")
-	row("in vain", m.Vain, "bytes written for files that changed meanwhile, or failed")
+	row("in vain", m.Vain, "bytes written for files that changed meanwhile, failed, or were not whole at the end")
 	d.Lead = append(d.Lead, t.Block())
 	if r.State != "planned" {
 		d.Lead = append(d.Lead, wireBlocks(r.Wire)...)

@@ -216,10 +216,10 @@ func byDirectory(files []*file) map[*dir][]*file {
 // settle names one file of a batch that was synced, or reports it; an error is one after which
 // nothing more can be written.
 func (p *Place) settle(ctx context.Context, f *file, synced error) error {
-	err := ctx.Err()
-	if err == nil && synced != nil {
-		err = synced
+	if ctx.Err() != nil { // the copy ends: the file has not failed, its data are sent again
+		return errors.Join(ctx.Err(), f.Abort(false))
 	}
+	err := synced
 	if err == nil {
 		err = p.name(f)
 	}
@@ -227,7 +227,7 @@ func (p *Place) settle(ctx context.Context, f *file, synced error) error {
 		return nil
 	}
 	p.report.Lose(move.Failed, f.e.Path, "%v", errors.Join(err, f.Abort(false)))
-	if errors.Is(err, move.ErrSink) || ctx.Err() != nil {
+	if errors.Is(err, move.ErrSink) {
 		return err
 	}
 	return nil

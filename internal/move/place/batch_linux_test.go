@@ -1,6 +1,7 @@
 package place
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -115,5 +116,25 @@ func TestWhatIsWholeGetsItsNameWhenTheTargetIsFull(t *testing.T) {
 		if err != nil || len(names) != want || r.Summary().Files != int64(want) {
 			t.Errorf("full %v: %d entries, %v, %+v", full, len(names), err, r.Summary())
 		}
+	}
+}
+
+// A copy that is ended says so itself: its files that wait have not failed.
+func TestAnEndedCopyNamesNoFailedFiles(t *testing.T) {
+	p, r, dir := openPlace(t)
+	e, b := small("f", "content")
+	if err := p.Put(t.Context(), e, b); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.flush(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("the flush ends with %v", err)
+	}
+	if lost, _, _ := r.Losses(); len(lost) > 0 || r.Summary().Files != 0 {
+		t.Errorf("lost: %v", lost)
+	}
+	if _, err := os.Lstat(dir + "/f"); err == nil {
+		t.Error("it has its name")
 	}
 }

@@ -21,7 +21,8 @@ func (p *Place) mend(fd int, e *move.Entry) {
 	timely := e.Kind == move.Directory || sameTime(st.Mtim, e.Mtime)
 	// Attributes are asked for last: on a mount each question is a request, and describe asks again.
 	amiss := !timely || len(p.rightsAmiss(e, &st)) > 0 || len(p.attributesAmiss(procOf(fd), e)) > 0
-	if amiss {
+	// A directory that a copy which was stopped has made is not its own yet.
+	if amiss && !(e.Kind == move.Directory && p.journal != nil && p.journal.resumed) {
 		p.report.Count(func(s *move.Summary) { s.Mended++ })
 	}
 	if amiss || st.Mtim != (unix.Timespec{Sec: e.Mtime.Sec, Nsec: e.Mtime.Nsec}) {

@@ -10,12 +10,28 @@ import (
 	"linerate/internal/unit"
 )
 
-// Largest is the most that the setting holds, in bytes; 0: not known.
+// Largest is the most that the setting holds, in bytes; 0: not known. Linux counts a part of a socket's
+// buffer as window, other systems all of it: there no more is of use than a window can be (illumos' tunables
+// end there, tcp_tunables.c).
 func (s Setting) Largest() int64 {
-	if s.TimesBDP > 0 { // a socket's buffer
+	switch {
+	case s.TimesBDP == 0: // no buffer of a socket
+		return 0
+	case s.OS() == "linux":
 		return size.LargestBuffer
 	}
-	return 0
+	return 1 << 30
+}
+
+// Connections is how many connections it takes at least to fill a path, each with no more under way than a
+// window can be, and a buffer that the setting holds.
+func (s Setting) Connections(rate unit.BitRate, rtt time.Duration) int {
+	flight := size.InFlight(rate, rtt)
+	n := size.Connections(flight)
+	if most := s.Largest(); most > 0 {
+		n = max(n, int(math.Ceil(s.TimesBDP*float64(flight)/float64(most))))
+	}
+	return n
 }
 
 // ValueFor evaluates the setting's rule for a path with a rate and an RTT: the last number of

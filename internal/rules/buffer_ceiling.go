@@ -41,7 +41,7 @@ func ceiling(setting string, n unit.Bytes, c Context) []model.Finding {
 		Title:    "a connection's buffer cannot grow to what the path needs: " + name,
 		Observed: fmt.Sprintf("%s = %d: at most %s at %s", name, n, *perRTT(n, c.RTT), c.RTT),
 		// No bound: several connections have a buffer each.
-		Fix:    fmt.Sprintf("as root: sysctl %s=%d (kern.ipc.maxsockbuf first); it acts on new connections", name, enoughFixed(c.BDP())),
+		Fix:    fixedFix("as root: sysctl "+name+"=%d (kern.ipc.maxsockbuf first); it acts on new connections", n, c.BDP()),
 		Source: "RFC 7323 section 1.1",
 	}}
 }

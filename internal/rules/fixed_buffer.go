@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/size"
 	"linerate/internal/unit"
 )
 
@@ -34,9 +35,18 @@ func fixedBuffer() Rule {
 	}
 }
 
-// enoughFixed is the buffer for so many bytes in flight, as far as one connection can have them: beyond that it
-// takes several.
-func enoughFixed(flight unit.Bytes) int64 { return int64(min(2*flight, largestFixed)) }
+// fixedFix says how a buffer of n bytes is set to what so many bytes in flight need, as far as one connection can
+// have them: beyond that it takes several. command has a place for the number.
+func fixedFix(command string, n, flight unit.Bytes) string {
+	several := fmt.Sprintf("use at least %s: one cannot have %s in flight", unit.Count(max(2, size.Connections(flight)), "connection"), flight)
+	switch {
+	case n >= largestFixed:
+		return "it is at the most that is of use: " + several
+	case 2*flight > largestFixed && flight > size.LargestWindow:
+		return fmt.Sprintf(command, int64(largestFixed)) + "; and " + several
+	}
+	return fmt.Sprintf(command, int64(min(2*flight, largestFixed)))
+}
 
 // largestFixed is the largest buffer that these systems take (illumos tcp_tunables.c; FreeBSD's windows end there).
 const largestFixed = unit.GiB
@@ -64,6 +74,6 @@ func smallFor(name string, n unit.Bytes, c Context) *model.Finding {
 	found.Severity = Medium
 	found.Title = "a connection's buffer is too small for the path: " + name
 	found.Observed = fmt.Sprintf("%s = %d: %s at %s for a program that does not ask for another size", name, n, *bound, c.RTT)
-	found.Fix = fmt.Sprintf("as root: ipadm set-prop -p %s=%d tcp (raise max_buf and _cwnd_max to it first); it acts on new connections", name, enoughFixed(c.BDP()))
+	found.Fix = fixedFix("as root: ipadm set-prop -p "+name+"=%d tcp (raise max_buf and _cwnd_max to it first); it acts on new connections", n, c.BDP())
 	return &found
 }

@@ -40,7 +40,7 @@ func pairBuffers(name, source string, side func(f *model.Facts) (buffer, bool)) 
 			found.Host, found.Source = end.Name, source
 			found.Title = fmt.Sprintf("%s of %s %s", name, end.Name, found.Title)
 			found.Observed = fmt.Sprintf("%s: net.ipv4.%s allows %s; the round trip is measured", end.Name, name, found.Observed)
-			found.Fix = fmt.Sprintf("raise the maximum of net.ipv4.%s on %s to %s", name, end.Name, b.enough(c.BDP()))
+			found.Fix = b.fix("net.ipv4."+name+" on "+end.Name, c.BDP())
 			return found
 		})
 	}

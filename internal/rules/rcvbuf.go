@@ -25,7 +25,7 @@ func receiveBuffer() Rule {
 			}
 			found.Title = "the receive buffer " + found.Title
 			found.Observed = fmt.Sprintf("net.ipv4.tcp_rmem allows %s", found.Observed)
-			found.Fix = "raise the maximum of net.ipv4.tcp_rmem to " + b.enough(c.BDP())
+			found.Fix = b.fix("net.ipv4.tcp_rmem", c.BDP())
 			found.Source = receiveBufferSource
 			return []model.Finding{*found}
 		},
@@ -69,15 +69,20 @@ func (b buffer) need(flight unit.Bytes) unit.Bytes {
 	return max(2*flight, unit.Bytes(float64(flight)/b.share))
 }
 
-// enough words what the buffer has to be for n bytes in flight: what no buffer holds takes several connections.
-func (b buffer) enough(flight unit.Bytes) string {
+// fix says to what a setting's maximum is to be raised for n bytes in flight: what no buffer holds takes several
+// connections.
+func (b buffer) fix(setting string, flight unit.Bytes) string {
 	need := b.need(flight)
-	if need <= size.LargestBuffer {
-		return fmt.Sprintf("at least %s", need)
+	if need <= size.LargestBuffer && b.most < need {
+		return fmt.Sprintf("raise the maximum of %s to at least %s", setting, need)
 	}
 	one := float64(size.LargestBuffer) * min(b.share, 0.5) // of it a need is at least twice what is in flight
-	n := int(math.Ceil(float64(flight) / min(one, size.LargestWindow)))
-	return fmt.Sprintf("%d, the most that there is, and use at least %s: one cannot have %s in flight", size.LargestBuffer, unit.Count(n, "connection"), flight)
+	n := max(2, int(math.Ceil(float64(flight)/min(one, size.LargestWindow))))
+	several := fmt.Sprintf("use at least %s: one cannot have %s in flight", unit.Count(n, "connection"), flight)
+	if b.most >= size.LargestBuffer {
+		return fmt.Sprintf("%s is at the most that there is: %s", setting, several)
+	}
+	return fmt.Sprintf("raise the maximum of %s to %d, the most that there is, and %s", setting, size.LargestBuffer, several)
 }
 
 // against compares the payload that fits into the buffer with the bandwidth-delay product; nil

@@ -236,16 +236,22 @@ func TestAdviceOnBuffersEndsWhereKernelsDo(t *testing.T) {
 		c    Context
 		want string
 	}{
-		{buffer{share: 0.5}, Context{LineRate: 100 * unit.Gbit, RTT: 60 * time.Millisecond}, "at least 1.4 GiB"},
-		{buffer{share: 0.5}, long, "2147483647, the most that there is, and use at least 3 connections: one cannot have 2.79 GiB in flight"},
-		{buffer{share: 0.25}, long, "2147483647, the most that there is, and use at least 6 connections: one cannot have 2.79 GiB in flight"},
-		{buffer{share: 0.75}, long, "2147483647, the most that there is, and use at least 3 connections: one cannot have 2.79 GiB in flight"},
+		{buffer{share: 0.5}, Context{LineRate: 100 * unit.Gbit, RTT: 60 * time.Millisecond}, "raise the maximum of x to at least 1.4 GiB"},
+		{buffer{share: 0.5}, long, "raise the maximum of x to 2147483647, the most that there is, and use at least 3 connections: one cannot have 2.79 GiB in flight"},
+		{buffer{share: 0.25}, long, "raise the maximum of x to 2147483647, the most that there is, and use at least 6 connections: one cannot have 2.79 GiB in flight"},
+		{buffer{share: 0.5, most: 1<<31 - 1}, long, "x is at the most that there is: use at least 3 connections: one cannot have 2.79 GiB in flight"},
+		{buffer{share: 0.75}, long, "raise the maximum of x to 2147483647, the most that there is, and use at least 3 connections: one cannot have 2.79 GiB in flight"},
 	} {
-		if got := c.b.enough(c.c.BDP()); got != c.want {
+		if got := c.b.fix("x", c.c.BDP()); got != c.want {
 			t.Errorf("%s over %s with %g: %q, want %q", c.c.LineRate, c.c.RTT, c.b.share, got, c.want)
 		}
 	}
-	if got := enoughFixed(long.BDP()); got != 1<<30 {
-		t.Errorf("a buffer that does not grow: %d", got)
+	for flight, want := range map[unit.Bytes]string{100: "set 200", unit.GiB / 2: "set 1073741824", 3 * unit.GiB: "set 1073741824; and use at least 4 connections: one cannot have 3 GiB in flight"} {
+		if got := fixedFix("set %d", 50, flight); got != want {
+			t.Errorf("a buffer that does not grow, for %s: %q, want %q", flight, got, want)
+		}
+	}
+	if got := fixedFix("set %d", unit.GiB, 3*unit.GiB); got != "it is at the most that is of use: use at least 4 connections: one cannot have 3 GiB in flight" {
+		t.Error(got)
 	}
 }

@@ -22,7 +22,7 @@ func sendBuffer() Rule {
 			}
 			found.Title = "the send buffer " + found.Title
 			found.Observed = fmt.Sprintf("net.ipv4.tcp_wmem allows %s", found.Observed)
-			found.Fix = "raise the maximum of net.ipv4.tcp_wmem to " + b.enough(c.BDP())
+			found.Fix = b.fix("net.ipv4.tcp_wmem", c.BDP())
 			found.Source = "net/ipv4/tcp_input.c (tcp_sndbuf_expand); Documentation/networking/ip-sysctl.rst"
 			return []model.Finding{*found}
 		},

@@ -63,6 +63,10 @@ func TestWindowOfSeveralConnections(t *testing.T) {
 			}
 			n, _ := a.Value("connections needed")
 			buffer, _ := a.Value("receive buffer (tcp_rmem maximum)")
+			after, _ := a.Value("sequence numbers wrap after")
+			if want := (1 << 32) * 8 / (400e9 / max(1, c.n)); after/want < 0.999 || after/want > 1.001 {
+				t.Errorf("%s, share %g: sequence numbers of one connection wrap after %g s, want %g", c.rtt, c.share, after, want)
+			}
 			if n != c.n || buffer != c.receive || buffer > LargestBuffer {
 				t.Errorf("%s, share %g: %g connections, buffers of %g, want %g and %g", c.rtt, c.share, n, buffer, c.n, c.receive)
 			}

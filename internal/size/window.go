@@ -46,6 +46,9 @@ func (in *WindowInput) check() error {
 
 // windowText says where the window came from.
 func (in WindowInput) windowText() string {
+	if in.Buffer != 0 && float64(in.Buffer)*in.Share > LargestWindow {
+		return fmt.Sprintf("min(%d B buffer × %g, %d B)", in.Buffer, in.Share, LargestWindow)
+	}
 	if in.Buffer != 0 {
 		return fmt.Sprintf("(%d B buffer × %g)", in.Buffer, in.Share)
 	}
@@ -64,8 +67,7 @@ func Window(in WindowInput) (Answer, error) {
 	case in.Rate > 0 && in.RTT > 0 && in.Window == 0:
 		bdp := float64(in.Rate) * rtt / 8
 		a.add("window", bdp, Bytes, "%s × %s / 8", in.Rate, seconds(rtt))
-		buffers(a, bdp, in.Share)
-		wrap(a, in.Rate)
+		wrap(a, in.Rate/unit.BitRate(buffers(a, bdp, in.Share)))
 	case in.RTT > 0 && in.Window > 0 && in.Rate == 0:
 		rate := float64(PerRoundTrip(float64(in.Window), in.RTT))
 		a.add("rate of one connection", rate, BitsPerSecond, "%s × 8 / %s", in.windowText(), seconds(rtt))
@@ -80,11 +82,13 @@ func Window(in WindowInput) (Answer, error) {
 	return *a, nil
 }
 
-// buffers adds what a window needs on Linux at both ends, of each connection where one cannot have it.
-func buffers(a *Answer, window, share float64) {
+// buffers adds what a window needs on Linux at both ends, of each connection where one cannot have it, and tells
+// how many those are.
+func buffers(a *Answer, window, share float64) (n float64) {
+	n = 1
 	one := fmt.Sprintf("%.0f B", window)
 	if most := math.Floor(min(LargestWindow, LargestBuffer*share)); window > most {
-		n := atLeast(window / most)
+		n = atLeast(window / most)
 		a.add("connections needed", n, Count, "⌈%.0f B / %.0f B⌉", window, most)
 		one = fmt.Sprintf("(%.0f B / %.0f)", window, n)
 		window = math.Ceil(window / n)
@@ -92,9 +96,10 @@ func buffers(a *Answer, window, share float64) {
 	}
 	a.add("receive buffer (tcp_rmem maximum)", window/share, Bytes, "%s / %g", one, share)
 	a.add("send buffer (tcp_wmem maximum)", 2*window, Bytes, "2 × %s", one)
+	return n
 }
 
-// wrap adds how long the sequence numbers last. RFC 7323 §5: without timestamps an old segment
+// wrap adds how long the sequence numbers of one connection last. RFC 7323 §5: without timestamps an old segment
 // can be taken for a new one when that is less than a segment's lifetime in the network.
 func wrap(a *Answer, rate unit.BitRate) {
 	after := sequenceSpace * 8 / float64(rate)
@@ -122,14 +127,16 @@ func WindowFor(in WindowInput) (Answer, error) {
 	rtt := in.RTT.Seconds()
 	bdp := float64(in.Rate) * rtt / 8
 	a.add("data in flight", bdp, Bytes, "%s × %s / 8", in.Rate, seconds(rtt))
+	var n float64 // connections
 	if in.Window > 0 {
 		one := float64(PerRoundTrip(float64(in.Window), in.RTT))
 		a.add("rate of one connection", one, BitsPerSecond, "%s × 8 / %s", in.windowText(), seconds(rtt))
-		a.add("connections needed", atLeast(bdp/float64(in.Window)), Count, "⌈%.0f B / %s⌉", bdp, in.windowText())
+		n = atLeast(bdp / float64(in.Window))
+		a.add("connections needed", n, Count, "⌈%.0f B / %s⌉", bdp, in.windowText())
 	} else {
-		buffers(a, bdp, in.Share)
+		n = buffers(a, bdp, in.Share)
 	}
-	wrap(a, in.Rate)
+	wrap(a, in.Rate/unit.BitRate(max(1, n)))
 	windowNotes(a, in)
 	return *a, nil
 }

@@ -3,8 +3,6 @@ package guide
 import (
 	"context"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"linerate/internal/failure"
@@ -86,8 +84,8 @@ func (v *Setting) WorkOut(rate unit.BitRate, rtt time.Duration) error {
 	if !ok {
 		return failure.Of(failure.Usage, "work out a value: %s has none that follows from a rate and a round trip; its rule is: %s", v.ID, v.Value)
 	}
-	if n, err := strconv.ParseInt(value[strings.LastIndexByte(value, ' ')+1:], 10, 64); err == nil && n > v.Largest() {
-		return failure.Of(failure.Usage, "work out a value: one connection cannot fill that path: it asks for a buffer of %d B, and a kernel has %d at the most: give the rate of one of %d connections or more", n, v.Largest(), (n+v.Largest()-1)/v.Largest())
+	if n := v.Connections(rate, rtt); n > 1 {
+		return failure.Of(failure.Usage, "work out a value: one connection cannot fill that path, which takes a window of more than 1 GiB or a buffer of more than %d B: give the rate of one of %d connections or more", v.Largest(), n)
 	}
 	v.ForPath = &PathValue{RateBPS: float64(rate), RTT: rtt, Value: value, Default: value == d.Value}
 	return nil

@@ -18,8 +18,9 @@ func TestAValueForAPathIsOneThatKernelsTake(t *testing.T) {
 		says  string
 	}{
 		{"linux.sysctl.net.ipv4.tcp_rmem", 10 * time.Millisecond, "1000000000", ""},
-		{"linux.sysctl.net.ipv4.tcp_rmem", 60 * time.Millisecond, "", "one connection cannot fill that path: it asks for a buffer of 6000000000 B, and a kernel has 2147483647 at the most: give the rate of one of 3 connections or more"},
-		{"linux.sysctl.net.core.rmem_max", 60 * time.Millisecond, "", "one of 2 connections or more"},
+		{"linux.sysctl.net.ipv4.tcp_rmem", 60 * time.Millisecond, "", "one connection cannot fill that path, which takes a window of more than 1 GiB or a buffer of more than 2147483647 B: give the rate of one of 3 connections or more"},
+		{"linux.sysctl.net.core.rmem_max", 60 * time.Millisecond, "", "one of 3 connections or more"},
+		{"illumos.ipadm.tcp.recv_buf", 60 * time.Millisecond, "", "one of 6 connections or more"},
 		{"linux.sysctl.net.ipv4.tcp_sack", 60 * time.Millisecond, "", "has none that follows from a rate"},
 	} {
 		s, ok := guide.Find(c.name)

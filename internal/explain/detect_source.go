@@ -172,7 +172,8 @@ func seeQdisc(s *scene) *finding {
 	}
 	perSecond := ratio(h.overlimits, s.span.whole.Seconds())
 	holds := perSecond >= overlimitsPerSecond && !(h.standing < qdiscStands)
-	drops := h.qdrops >= max(qdiscDrops, dropShare*(s.snd.resent+s.snd.early))
+	// The qdisc's drops are counted while it is watched, so older losses do not count either.
+	drops := h.qdrops >= max(qdiscDrops, dropShare*s.snd.watched)
 	if !holds && !drops {
 		return nil
 	}

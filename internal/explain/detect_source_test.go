@@ -90,6 +90,26 @@ func TestALooseShaperIsNotTheLimit(t *testing.T) {
 	}
 }
 
+// What an old connection lost before it was watched says nothing of what a queue drops now.
+func TestOldLossesDoNotClearTheQueue(t *testing.T) {
+	var fresh model.Verdict
+	for _, old := range []int{0, 1e6} {
+		c := knobs{rate: 0.2e9, retrans: 0.002}.build()
+		for i := range c.Sender.Samples {
+			s := &c.Sender.Samples[i]
+			s.Qdiscs = []model.QdiscCount{{Dev: "eth0", Kind: "pfifo", Drops: int64(s.Conns[0].TotalRetrans)}}
+			s.Conns[0].TotalRetrans += old
+		}
+		v := Judge(c)
+		if old == 0 {
+			fresh = v
+		}
+		if v.Limiter != model.LocalQdisc || v.Confidence != fresh.Confidence {
+			t.Errorf("%d older losses: %s (%.2f), without them %.2f", old, v.Line, v.Confidence, fresh.Confidence)
+		}
+	}
+}
+
 // Losses that ended before the steady part are said as such, not as "0% sent again".
 func TestEarlyLossesAreSaid(t *testing.T) {
 	c := knobs{rate: 0.3e9, rtt: 10 * time.Millisecond}.build()

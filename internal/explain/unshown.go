@@ -33,7 +33,7 @@ func (v *sndView) forgetUnshown() {
 	v.appLimited, v.lossState = unknown(), unknown()
 	if v.last.From == model.FromNettop {
 		v.dry, v.drained, v.silent, v.held, v.window, v.backoff, v.cwndGrowth = unknown(), unknown(), unknown(), unknown(), unknown(), unknown(), unknown()
-		v.resent, v.early, v.losses, v.rtos, v.copies, v.turns, v.queue, v.queueTop = unknown(), unknown(), unknown(), unknown(), unknown(), unknown(), unknown(), unknown()
+		v.resent, v.early, v.watched, v.losses, v.rtos, v.copies, v.turns, v.queue, v.queueTop = unknown(), unknown(), unknown(), unknown(), unknown(), unknown(), unknown(), unknown(), unknown()
 	}
 }
 

@@ -18,6 +18,7 @@ type sndView struct {
 	rtos    float64 // retransmission timeouts
 	resent  float64 // segments retransmitted
 	early   float64 // segments retransmitted before the steady part
+	watched float64 // segments retransmitted in the whole recording, not before it
 	losses  float64 // samples in which something was retransmitted
 	copies  float64 // share of the segments that arrived twice and were sent once
 	// dispersion of the retransmissions: 1 is random, n about n at a time.
@@ -108,6 +109,7 @@ func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
 	v.rate = v.acked * 8 / v.dur.Seconds()
 	v.resent = float64(max(0, b.TotalRetrans-a.TotalRetrans))
 	v.early = float64(max(0, a.TotalRetrans))
+	v.watched = float64(max(0, all[len(all)-1].c.TotalRetrans-all[0].c.TotalRetrans))
 	v.retrans, v.rtos, v.reordSeen, v.dsacks = losses(a, b, v.resent)
 	for i := 1; i < len(os); i++ {
 		if os[i].c.TotalRetrans > os[i-1].c.TotalRetrans {

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"cmp"
+
 	"linerate/internal/model"
 	calc "linerate/internal/size"
 )
@@ -9,6 +11,8 @@ const (
 	sndbufShare = 0.10
 	// overBufferCap is the most confidence in a fixed send buffer where more is queued than it allows.
 	overBufferCap = 0.65
+	// taskUnseenCap is the most confidence in a slow program whose tasks are not seen.
+	taskUnseenCap = 0.6
 	// dryShare and limitedShare: the socket has nothing to send.
 	dryShare     = 0.50
 	limitedShare = 0.90
@@ -112,7 +116,7 @@ func seeSlowSource(s *scene) *finding {
 	f.idleSource(s)
 	f.askedFor(s)
 	if !(s.sender.run >= 0) {
-		f.cap = 0.6
+		f.cap = min(cmp.Or(f.cap, 1), taskUnseenCap)
 		f.or(model.SenderCPU, s.c.Sender.seeTasks("the writer"))
 	}
 	return f

@@ -50,6 +50,19 @@ func TestIdleSource(t *testing.T) {
 	}
 }
 
+// That the program is not seen makes nothing surer of one that may wait for what it is asked.
+func TestAskedSourceUnseen(t *testing.T) {
+	c := knobs{rate: 50e6, notsent: -1, appLtd: true}.build()
+	c.Receiver, c.OneEnd = nil, true
+	for i := range c.Sender.Samples {
+		c.Sender.Samples[i].Conns[0].DataSegsIn = 10 * int64(i)
+		c.Sender.Samples[i].Tasks = nil
+	}
+	if v := Judge(c); v.Limiter != model.ApplicationSource || v.Confidence > contradictedCap {
+		t.Errorf("%s (%.2f) %s", v.Limiter, v.Confidence, v.Line)
+	}
+}
+
 func TestRecordedExchanges(t *testing.T) {
 	for name, want := range map[string]string{"pingpong1400.cubic": "TCP_NODELAY", "pingpong64k.cubic": "TCP_NODELAY", "txapp300.cubic": "read or produce faster"} {
 		if v := Judge(readRecording(t, name)); v.Limiter != model.ApplicationSource || !strings.Contains(v.Fix.Advice, want) {

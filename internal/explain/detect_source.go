@@ -178,19 +178,23 @@ func seeQdisc(s *scene) *finding {
 	holds := perSecond >= overlimitsPerSecond && !(h.standing < qdiscStands)
 	// The qdisc's drops are counted while it is watched, so older losses do not count either.
 	drops := h.qdrops >= max(qdiscDrops, dropShare*s.snd.watched)
-	if !holds && !drops {
+	f := &finding{id: model.LocalQdisc, host: s.c.Sender.host()}
+	switch {
+	case holds:
+		f.margin = over(perSecond, overlimitsPerSecond, 200)
+		f.say(f.host, "qdisc_overlimits", perSecond, "1/s", h.n, "the sender's own %s qdisc holds packets back %.0f times a second", h.qdisc, perSecond)
+		if h.qdrops > 0 {
+			f.say(f.host, "qdisc_drops", h.qdrops, "packets", h.n, "it dropped %.0f packets", h.qdrops)
+		}
+		f.say(f.host, "qdisc_standing", h.standing, "ratio", h.n, "packets wait in it in %s of the samples", pct(h.standing))
+	case drops:
+		f.say(f.host, "qdisc_drops", h.qdrops, "packets", h.n, "the sender's own %s qdisc dropped %.0f packets", h.qdisc, h.qdrops)
+		f.advice = "the queue of the sender's own " + h.qdisc + " qdisc is too short and drops: make it longer (its limit, or txqueuelen of the interface), or use fq"
+	default:
 		return nil
 	}
-	f := &finding{id: model.LocalQdisc, host: s.c.Sender.host(), margin: max(over(perSecond, overlimitsPerSecond, 200), over(h.qdrops, qdiscDrops, 200))}
-	f.say(f.host, "qdisc_overlimits", perSecond, "1/s", h.n, "the sender's own %s qdisc holds packets back %.0f times a second", h.qdisc, perSecond)
-	if h.qdrops > 0 && !(perSecond >= overlimitsPerSecond) {
-		f.advice = "the queue of the sender's own " + h.qdisc + " qdisc is too short and drops: make it longer (its limit, or txqueuelen of the interface), or use fq"
-	}
-	if h.qdrops > 0 {
-		f.say(f.host, "qdisc_drops", h.qdrops, "packets", h.n, "it dropped %.0f packets", h.qdrops)
-	}
-	if holds {
-		f.say(f.host, "qdisc_standing", h.standing, "ratio", h.n, "packets wait in it in %s of the samples", pct(h.standing))
+	if drops {
+		f.margin = max(f.margin, over(h.qdrops, qdiscDrops, 200))
 	}
 	return f
 }

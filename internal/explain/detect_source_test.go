@@ -103,6 +103,25 @@ func TestALooseShaperIsNotTheLimit(t *testing.T) {
 	}
 }
 
+// A qdisc in which packets never wait is not one that holds them back, however often it does for a
+// moment: what it drops is what is told, is what the verdict is sure by, and is what to mend.
+func TestShortQueueOfALooseShaper(t *testing.T) {
+	c := knobs{rate: 0.2e9, retrans: 0.0004}.build()
+	for i := range c.Sender.Samples {
+		n := int64(i)
+		c.Sender.Samples[i].Qdiscs = []model.QdiscCount{{Dev: "eth0", Kind: "tbf", Drops: 40 * n / 39, Overlimits: 50 * n}}
+	}
+	v := Judge(c)
+	if v.Limiter != model.LocalQdisc || v.Confidence > 0.7 || v.Evidence[0].Metric != "qdisc_drops" || !strings.Contains(v.Fix.Advice, "too short") {
+		t.Errorf("%s (%.2f) %s", v.Evidence[0].What, v.Confidence, v.Line)
+	}
+	for _, e := range v.Evidence {
+		if e.Metric == "qdisc_overlimits" {
+			t.Error(e.What)
+		}
+	}
+}
+
 // What an old connection lost before it was watched says nothing of what a queue drops now.
 func TestOldLossesDoNotClearTheQueue(t *testing.T) {
 	var fresh model.Verdict

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,24 @@ func TestShortQueueOfALooseShaper(t *testing.T) {
 	for _, e := range v.Evidence {
 		if e.Metric == "qdisc_overlimits" {
 			t.Error(e.What)
+		}
+	}
+}
+
+// Interfaces that carry nothing do not empty the queue of the one that does, where it is not known
+// which that is.
+func TestOtherInterfacesAreNotTheQueue(t *testing.T) {
+	for _, others := range []int{0, 1, 5} {
+		c := knobs{rate: 0.2e9, rtt: 30 * time.Millisecond, noFacts: true}.build()
+		for i := range c.Sender.Samples {
+			s := &c.Sender.Samples[i]
+			s.Qdiscs = []model.QdiscCount{{Dev: "eth0", Kind: "tbf", Overlimits: int64(i) * 50, Backlog: 60000}}
+			for d := range others {
+				s.Qdiscs = append(s.Qdiscs, model.QdiscCount{Dev: fmt.Sprint("idle", d), Kind: "mq"})
+			}
+		}
+		if v := Judge(c); v.Limiter != model.LocalQdisc {
+			t.Errorf("%d other interfaces: %s", others, v.Line)
 		}
 	}
 }

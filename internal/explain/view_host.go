@@ -29,6 +29,7 @@ type hostView struct {
 	qdrops     float64
 	overlimits float64
 	qdisc      string
+	qdiscDev   string // the interface whose counters these are
 	// standing is the share of the samples in which packets wait in that qdisc; unknown where it was
 	// seldom read.
 	standing   float64
@@ -60,7 +61,7 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 		packets: viewPackets(nil, nil, nil), machine: unknown(), pressed: unknown(), busy: unknown(), least: unknown(), kernel: unknown(), soft: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), beside: unknown(), core: -1}
 	v.snmp = growth(e.Samples)
 	v.qdiscs(e.Samples, nic)
-	v.standing = standing(in, nic)
+	v.standing = v.backlogged(in)
 	if len(in) < 2 {
 		return v
 	}
@@ -225,17 +226,18 @@ func (v *hostView) qdiscs(all []model.Sample, nic *model.NIC) {
 			}
 			d, o := float64(q.Drops-a.Drops), float64(q.Overlimits-a.Overlimits)
 			if d+o >= 0 && !(d+o < v.qdrops+v.overlimits) {
-				v.qdrops, v.overlimits, v.qdisc = d, o, q.Kind
+				v.qdrops, v.overlimits, v.qdisc, v.qdiscDev = d, o, q.Kind, q.Dev
 			}
 		}
 	}
 }
 
-func standing(in []model.Sample, nic *model.NIC) float64 {
+// backlogged is the share of the samples in which packets wait in the qdisc that qdiscs chose.
+func (v *hostView) backlogged(in []model.Sample) float64 {
 	read, waits := 0.0, 0.0
 	for _, s := range in {
 		for _, q := range s.Qdiscs {
-			if nic == nil || q.Dev == nic.Name {
+			if q.Dev == v.qdiscDev {
 				read++
 				waits += float64(min(1, max(0, q.Backlog)))
 			}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"math"
 
 	"linerate/internal/model"
 	calc "linerate/internal/size"
@@ -46,10 +47,10 @@ func gainFor(s *scene, f *finding, fix model.Fix) *model.Gain {
 }
 
 // bufferBound is the lowest rate at which a socket buffer's maximum fills, as
-// it will be after the fix: one window per round trip and stream. most is the rate where as much of
-// it is payload as may be.
+// it will be after the fix: one window per round trip and stream. most is the lowest rate where as
+// much of each is payload as may be.
 func (s *scene) bufferBound(fix model.Fix) (best, most float64, why string) {
-	best = unknown()
+	best, most = unknown(), math.Inf(1)
 	for _, b := range []struct {
 		e         *End
 		id        string
@@ -63,8 +64,9 @@ func (s *scene) bufferBound(fix model.Fix) (best, most float64, why string) {
 			continue
 		}
 		rate := float64(calc.PerRoundTrip(float64(limit)*b.part, s.minRTT)) * s.c.streams()
+		most = min(most, b.top*rate)
 		if !(rate >= best) {
-			best, most, why = rate, b.top*rate, fmt.Sprintf("%s of %s at %s", b.id, size(float64(limit)), ms(s.minRTT))
+			best, why = rate, fmt.Sprintf("%s of %s at %s", b.id, size(float64(limit)), ms(s.minRTT))
 		}
 	}
 	return best, most, why

@@ -42,6 +42,7 @@ type part struct {
 	from, to time.Duration
 	verdict  model.Verdict
 	lacks    float64 // of the ceiling or, where that is not known, of the fastest part; bit/s
+	idle     bool    // the path is full, and the signature of the run's limiter is there
 }
 
 // parts cuts the run from the first steady moment of a connection to the last; nil where it is too short,
@@ -113,20 +114,20 @@ func (v *views) weighParts(out *model.Verdict) {
 		return
 	}
 	fits, not, all, well, idle := 0.0, 0.0, 0.0, false, false
-	var others []part
+	var others []part // in which the limiter is not seen, or costs nothing
 	for _, p := range v.parts() {
 		all += p.lacks
 		switch id := p.verdict.Limiter; {
 		case id == out.Limiter || followsFrom(out.Limiter, id) || followsFrom(id, out.Limiter):
 			fits += p.lacks
+			continue
 		case id == model.None:
-			well, idle = true, idle || p.shows(out.Limiter)
-		case !claimsNothing(id):
-			others = append(others, p)
-			if p.verdict.Confidence >= partSure {
-				not += p.lacks
-			}
+			p.idle = p.shows(out.Limiter)
+			well, idle = true, idle || p.idle
+		case !claimsNothing(id) && p.verdict.Confidence >= partSure:
+			not += p.lacks
 		}
+		others = append(others, p)
 	}
 	most := 1.0
 	switch share := ratio(fits, fits+not); {
@@ -156,14 +157,32 @@ func (p part) shows(id model.LimiterID) bool {
 	})
 }
 
-// beside names what is seen in the part, in the evidence and as the first alternative.
+// beside names what is seen in the part, in the evidence and, where that is another limiter, as the
+// first alternative.
 func (p part) beside(out *model.Verdict) {
 	id := p.verdict.Limiter
-	what := fmt.Sprintf("from %s to %s of the run %s of payload passed, and what is seen then is %s", seconds(p.from.Seconds()), seconds(p.to.Seconds()), bits(p.views.goodput), id)
-	if len(p.verdict.Evidence) > 0 {
-		what += ": " + p.verdict.Evidence[0].What
+	metric, seen := p.seen(out.Limiter)
+	what := fmt.Sprintf("from %s to %s of the run %s of payload passed, and %s", seconds(p.from.Seconds()), seconds(p.to.Seconds()), bits(p.views.goodput), seen)
+	out.Evidence = append(out.Evidence, model.Evidence{What: what, Metric: metric, Value: round(p.views.goodput), Unit: "bit/s", Host: p.verdict.Host, N: p.views.scenes[0].n()})
+	if claimsNothing(id) {
+		return
 	}
-	out.Evidence = append(out.Evidence, model.Evidence{What: what, Metric: "another_in_part", Value: round(p.views.goodput), Unit: "bit/s", Host: p.verdict.Host, N: p.views.scenes[0].n()})
 	out.Alternatives = slices.DeleteFunc(out.Alternatives, func(a model.Alternative) bool { return a.Limiter == id })
 	out.Alternatives = slices.Insert(out.Alternatives, 0, model.Alternative{Limiter: id, Probe: "watch longer, and see what else runs at the times at which the rate changes: more than one cause is at work, in turns"})
+}
+
+// seen says what is seen in the part of a run whose limiter is whole, and the metric of that.
+func (p part) seen(whole model.LimiterID) (metric, what string) {
+	switch id := p.verdict.Limiter; {
+	case id == model.None && p.idle:
+		return "full_in_part", fmt.Sprintf("the path is full then, though the signs of %s are there", whole)
+	case id == model.None:
+		return "full_in_part", fmt.Sprintf("the path is full then, without %s", whole)
+	case claimsNothing(id):
+		return "unseen_in_part", "what holds it back then is not seen"
+	case len(p.verdict.Evidence) > 0:
+		return "another_in_part", fmt.Sprintf("what is seen then is %s: %s", id, p.verdict.Evidence[0].What)
+	default:
+		return "another_in_part", fmt.Sprintf("what is seen then is %s", id)
+	}
 }

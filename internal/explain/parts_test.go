@@ -91,6 +91,38 @@ func TestCausesInTurns(t *testing.T) {
 	}
 }
 
+// Where the confidence is lowered because the path is full at times, or because the limiter is not seen
+// at times, the evidence says when, and no alternative is "none".
+func TestPartsSayWhyTheyDoubt(t *testing.T) {
+	told := map[string]int{}
+	for _, names := range [][2]string{
+		{"ackslow.cubic", "sackoff.bbr"}, {"link500bloat.bbr", "sackoff.bbr"}, {"loss1.cubic", "smallq50.bbr"},
+		{"lowat16k.bbr", "mtubh_probe.bbr"}, {"sndbuf256.cubic", "sackoff.bbr"}, {"wmem256.bbr", "sackoff.bbr"},
+	} {
+		seen := look(joined(recorded(t, names[0]), recorded(t, names[1]), 4*time.Second))
+		v := elect(seen.scenes)
+		was, n := v.Confidence, len(v.Evidence)
+		if seen.weighParts(&v); v.Confidence == was {
+			t.Errorf("%v: still %.2f", names, was)
+		}
+		if len(v.Evidence) == n {
+			t.Errorf("%v: %s %.2f, was %.2f, and nothing says why", names, v.Limiter, v.Confidence, was)
+		}
+		for _, e := range v.Evidence[n:] {
+			told[e.Metric]++
+			t.Logf("%v: %s: %s", names, v.Limiter, e.What)
+		}
+		for _, a := range v.Alternatives {
+			if claimsNothing(a.Limiter) {
+				t.Errorf("%v: alternative %s", names, a.Limiter)
+			}
+		}
+	}
+	if told["full_in_part"] == 0 || told["unseen_in_part"] == 0 {
+		t.Errorf("told of %v", told)
+	}
+}
+
 // A cause that is there all the time is as sure as before.
 func TestPartsOfOneCauseAgree(t *testing.T) {
 	for _, name := range []string{"rmem256.cubic", "link500.cubic", "wmem256.cubic", "rxapp300.cubic", "txapp300.cubic", "maxpacing500.cubic", "loss1.cubic"} {

@@ -237,9 +237,13 @@ func seeCallTime(s *scene) *finding {
 }
 
 // whileDataWaits: a server that waits for its disk runs out of data to send. Some thread of many is found
-// waiting for it all the time, also where the next data are read while the last ones wait for the path.
+// waiting for it all the time, also where the next data are read while the last ones wait for the path. Of
+// a client that writes the socket is its own: that fills up in front of a slow disk, too.
 func (f *finding) whileDataWaits(s *scene) {
 	m := s.c.mount
+	if m.op != "READ" || s.c.server.end != s.c.Sender {
+		return
+	}
 	if f == nil || f.id != model.ServerTime || len(f.evidence) == 0 || f.evidence[0].Metric != waitsForDiskMetric || !(m.dry < seldomOut) {
 		return
 	}

@@ -82,6 +82,31 @@ func TestServerInView(t *testing.T) {
 	}
 }
 
+// A client whose socket is full of what it writes waits for the server's disk all the same.
+func TestWritesWaitForTheDisk(t *testing.T) {
+	const ms = time.Millisecond
+	c := knobs{rate: 20 * 8 << 20, rtt: 12 * ms, minRTT: 10 * ms}.build()
+	for i := range c.Sender.Samples {
+		n, at := int64(2*i), time.Duration(i)*100*ms
+		op := model.NFSOp{Ops: n, BytesSent: n << 20, RTT: 300 * ms * time.Duration(n), Execute: 300 * ms * time.Duration(n)}
+		c.Sender.Samples[i].NFS = &model.NFSCount{Mount: "/mnt/nas", Ops: map[string]model.NFSOp{"WRITE": op}, MaxSlots: 64}
+		s := &c.Receiver.Samples[i]
+		s.Tasks = nil
+		s.Server = &model.ServerCount{Blocked: 1, Disk: &model.DiskCount{Name: "sdb", Busy: at * 95 / 100, Write: model.RequestOp{Bytes: n << 20}}}
+	}
+	c.Passive = true
+	v := Judge(c)
+	if v.Limiter != model.ServerTime || v.Confidence < machineCap || v.Host != "server1" || len(v.Alternatives) > 0 {
+		t.Errorf("%s (%.2f) or %v: %s", v.Limiter, v.Confidence, v.Alternatives, v.Line)
+	}
+	for _, e := range v.Evidence {
+		if strings.Contains(e.What, "nothing left to send") {
+			t.Errorf("of the client's socket: %s", e.What)
+		}
+	}
+	checkVerdict(t, c, v)
+}
+
 // Without the counters of the server nothing is concluded from them.
 func TestServerNotInView(t *testing.T) {
 	c := serving(20, 300*time.Millisecond, func(_ int, s *model.Sample) { s.Server, s.CPUs = nil, nil })

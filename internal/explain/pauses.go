@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -69,10 +70,11 @@ func (v *views) movements() []span {
 			}
 		}
 	}
-	var all, out []span
-	for s := range moved {
-		all = append(all, s)
-	}
+	return join(slices.Collect(maps.Keys(moved)))
+}
+
+// join puts spans in their order, and joins those that touch.
+func join(all []span) (out []span) {
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for _, s := range all {
 		if n := len(out); n > 0 && s.from <= out[n-1].to {

@@ -37,7 +37,7 @@ type mountView struct {
 	steady float64 // spread of the rate as the sender sees it; unknown unless seen
 	resent float64 // share of the bytes that were sent again; unknown unless seen
 	used   float64 // goodput over the ceiling; unknown without one
-	// pauses in which nothing came to the client, and those that ended with segments out of order; of
+	// pauses of the path or of the server, and those of them that ended with segments out of order; of
 	// the latter 0 says nothing where tellsOrder is false.
 	pauses, brokenOff float64
 	tellsOrder        bool
@@ -63,6 +63,7 @@ func viewMount(v *views) *mountView {
 			m.used = v.goodput / float64(*r)
 		}
 		m.connections(v.scenes)
+		m.countPauses(v.scenes)
 		return m
 	}
 	return nil
@@ -103,7 +104,6 @@ func (m *mountView) connections(scenes []*scene) {
 		case s.rcv != nil:
 			silent = s.rcv.silent
 			m.window += s.rcv.window
-			m.pauses, m.brokenOff = m.pauses+s.rcv.pauses, m.brokenOff+s.rcv.brokenOff
 			m.tellsOrder = m.tellsOrder || has(s.rcv.last, infoOOO)
 			if !(s.rcv.spread >= m.spread) {
 				m.spread = s.rcv.spread

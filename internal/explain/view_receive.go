@@ -25,14 +25,7 @@ type rcvView struct {
 	spread   float64 // high tenth of the rate between samples over its low tenth
 	standing float64 // seconds that the round trip of its own requests stays above the minimum
 	drops    float64 // packets dropped at the socket
-
-	// pauses is how often nothing came for pauseLeast intervals between samples or longer, and brokenOff
-	// how many of them ended with segments out of order, as where the path lost some.
-	pauses, brokenOff float64
 }
-
-// pauseLeast intervals between samples without data are a pause.
-const pauseLeast = 2
 
 func viewReceiver(all []obs, s span, minRTT time.Duration) *rcvView {
 	os := within(all, s)
@@ -74,30 +67,10 @@ func (v *rcvView) arrivals(os []obs) {
 	v.silent = float64(silent) / n
 	v.spread = ratio(quantile(rates, 0.9), quantile(rates, 0.1))
 	v.late, v.lateIn = unknown(), unknown()
-	v.pauses, v.brokenOff = pausesOf(os)
 	// Segments by their bytes: the kernel counts super-packets as one.
 	if segments := ratio(float64(b.BytesReceived-a.BytesReceived), float64(b.RcvMSS)); has(b, infoOOO) {
 		v.late, v.lateIn = ratio(float64(b.RcvOOO-a.RcvOOO), segments), float64(late)/n
 	}
-}
-
-// pausesOf counts the pauses, and those in whose end, or right after it, segments came out of order.
-func pausesOf(os []obs) (pauses, brokenOff float64) {
-	quiet := 0
-	for i := 1; i < len(os); i++ {
-		if os[i].c.BytesReceived == os[i-1].c.BytesReceived {
-			quiet++
-			continue
-		}
-		if quiet >= pauseLeast && i > quiet+1 { // not what came before the first data
-			pauses++
-			if os[min(i+1, len(os)-1)].c.RcvOOO > os[i-1].c.RcvOOO {
-				brokenOff++
-			}
-		}
-		quiet = 0
-	}
-	return pauses, brokenOff
 }
 
 // ownRequests: with fewer segments sent than this the receiver's round trip

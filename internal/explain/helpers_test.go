@@ -39,4 +39,18 @@ func cut(c Case, from, to time.Duration) Case {
 	return c
 }
 
+// withConns is the end with its connections changed in every sample.
+func withConns(e *End, change func(*model.Conn)) *End {
+	n := *e
+	n.Samples = slices.Clone(n.Samples)
+	for i := range n.Samples {
+		conns := slices.Clone(n.Samples[i].Conns)
+		for k := range conns {
+			change(&conns[k])
+		}
+		n.Samples[i].Conns = conns
+	}
+	return &n
+}
+
 func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }

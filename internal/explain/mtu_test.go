@@ -90,6 +90,11 @@ func TestLostAcknowledgmentsAreNoBlackHole(t *testing.T) {
 	}
 	unseen := c
 	unseen.Receiver, unseen.OneEnd = nil, true
+	// afterSmall: small segments were acknowledged before.
+	afterSmall := func(c Case, bytes int64) Case {
+		c.Sender = withConns(c.Sender, func(x *model.Conn) { x.BytesAcked += bytes })
+		return c
+	}
 	arrives := c
 	arrives.Receiver = &got
 	for _, tt := range []struct {
@@ -100,7 +105,10 @@ func TestLostAcknowledgmentsAreNoBlackHole(t *testing.T) {
 	}{
 		{"nothing arrives", c, model.MTUBlackhole, 0.95},
 		{"all arrives", arrives, model.Outage, contradictedCap},
+		{"nothing arrives after a small request", afterSmall(c, 200), model.MTUBlackhole, 0.95},
 		{"nobody sees what arrives", unseen, model.MTUBlackhole, unseenEndCap},
+		{"nobody sees what arrives after a small request", afterSmall(unseen, 200), model.MTUBlackhole, unseenEndCap},
+		{"nobody sees what arrives after two segments", afterSmall(unseen, 3000), model.MTUBlackhole, unseenEndCap},
 	} {
 		v := Judge(tt.c)
 		if v.Limiter != tt.want || v.Confidence > tt.most || tt.most > 0.9 && v.Confidence < 0.7 {

@@ -72,19 +72,19 @@ func (s *scene) wanted() int {
 }
 
 // arrivesAll: the receiver counts as many segments as were sent, or has most of the bytes that
-// the sender still waits to hear of. Then it is the
-// acknowledgments that do not come back, all of them or only those of a kind.
+// the sender still waits to hear of. Then it is the acknowledgments that do not
+// come back, all of them or only those of a kind.
 func (f *finding) arrivesAll(s *scene) {
-	if s.rcv == nil {
+	if !s.countsAlike() {
 		return
 	}
 	h, snd, rcv := s.c.Receiver.host(), s.snd.last, s.rcv.last
 	sent, came := snd.DataSegsOut, rcv.DataSegsIn
 	waits, there := s.waitsThere()
 	switch {
-	case sent > 0 && sent-came <= int64(snd.Unacked)/2:
+	case sent > 0 && came <= sent && sent-came <= int64(snd.Unacked)/2:
 		f.say(h, "segments_arrived", float64(came), "segments", s.rcv.n, "of %d segments that were sent %d arrived: the way of the data is up, and its acknowledgments do not come back", sent, came)
-	case waits > 0 && there > waits/2:
+	case s.arrived():
 		f.say(h, "bytes_arrived", float64(there), "bytes", s.rcv.n, "of %s that are not acknowledged %s arrived in order: the way of the data is up, and its acknowledgments do not come back", size(float64(waits)), size(float64(there)))
 	default:
 		return
@@ -101,13 +101,20 @@ func (s *scene) waitsThere() (waits, there int64) {
 	return int64(snd.Unacked) * int64(snd.SndMSS), rcv.BytesReceived - snd.BytesAcked
 }
 
-// arrived: most of what the sender waits to hear of is there, so that the path carries its size.
+// arrived: most of what the sender waits to hear of is there, so that the path carries its size. More than
+// that cannot be: such counters are not those of one connection.
 func (s *scene) arrived() bool {
-	if s.rcv == nil {
+	if !s.countsAlike() {
 		return false
 	}
 	waits, there := s.waitsThere()
-	return waits > 0 && there > waits/2
+	return there > waits/2 && there <= waits
+}
+
+// countsAlike: both ends are seen, and count since the connection began. Those of Windows count since it
+// was watched.
+func (s *scene) countsAlike() bool {
+	return s.snd != nil && s.rcv != nil && s.snd.last.From == "" && s.rcv.last.From == ""
 }
 
 // stuckHere: timeouts pass and yet nothing is sent again. The kernel does not send a

@@ -97,12 +97,20 @@ func TestLostAcknowledgmentsAreNoBlackHole(t *testing.T) {
 	}
 	arrives := c
 	arrives.Receiver = &got
+	// An old connection: the receiver's counters begin with it, the sender's with the watch.
+	old := c
+	old.Sender = withConns(c.Sender, func(x *model.Conn) { x.From = model.FromEstats })
+	old.Receiver = withConns(c.Receiver, func(x *model.Conn) { x.BytesReceived, x.DataSegsIn = 5e6, 4000 })
+	others := c // of other connections, which a translator stands between
+	others.Receiver = old.Receiver
 	for _, tt := range []struct {
 		name string
 		c    Case
 		want model.LimiterID
 		most float64
 	}{
+		{"counted since the watch at one end", old, model.MTUBlackhole, unseenEndCap},
+		{"more is there than was sent", others, model.MTUBlackhole, 0.95},
 		{"nothing arrives", c, model.MTUBlackhole, 0.95},
 		{"all arrives", arrives, model.Outage, contradictedCap},
 		{"nothing arrives after a small request", afterSmall(c, 200), model.MTUBlackhole, 0.95},

@@ -70,9 +70,10 @@ func (s *scene) overSendBuffer() bool {
 }
 
 // pinnedSendBuffer: the send buffer keeps one size while what is queued changes, as one that a program has
-// set does. What the kernel cuts follows what is queued, down to leastBuffer.
+// set does. What the kernel cuts follows what is queued, down to leastBuffer. The spread of a queue that is
+// empty in a tenth of the samples is not known, and that queue moves all the more.
 func (s *scene) pinnedSendBuffer() bool {
-	return s.snd.fixedBuffer && s.snd.last.SndBuf > leastBuffer && s.snd.queuedSpread >= queuedMoves
+	return s.snd.fixedBuffer && s.snd.last.SndBuf > leastBuffer && !(s.snd.queuedSpread < queuedMoves)
 }
 
 // bufferAtLimit: the send buffer is as large as tcp_wmem lets it grow, so that nothing holds it

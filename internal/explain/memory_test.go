@@ -65,16 +65,18 @@ func TestMemoryLimitAboveTheSocket(t *testing.T) {
 		want   bool
 		most   float64
 		wmem   string
+		empty  bool // nothing is queued in each seventh sample
 	}{
-		{"as large as tcp_wmem lets it grow", 6 << 20, 0, 700 << 10, 256 << 10, 0, false, 0, "4096 16384 262144"},
-		{"smaller than tcp_wmem lets it grow", 6 << 20, 0, 700 << 10, 256 << 10, 0, true, tossUpCap, "4096 16384 4194304"},
-		{"nothing of it", 6 << 20, 0, 2 << 20, 4 << 20, 0, false, 0, ""},
-		{"cut short beside room", 6 << 20, 3, 2 << 20, 4 << 20, 0, true, memoryGuess, ""},
-		{"cut short, and the buffer is small", 64 << 10, 3, 2 << 20, 4 << 20, 0, false, 0, ""},
-		{"a send buffer held down", 6 << 20, 0, 700 << 10, 140 << 10, 512, true, memoryGuess, ""},
-		{"one that stays, which a program may have set", 6 << 20, 0, 700 << 10, 140 << 10, 0, true, tossUpCap, ""},
-		{"one that stays while what is queued moves", 6 << 20, 0, -700 << 10, 140 << 10, 0, false, 0, ""},
-		{"a packet beyond a small buffer", 6 << 20, 0, 80 << 10, 16 << 10, 0, false, 0, ""},
+		{"as large as tcp_wmem lets it grow", 6 << 20, 0, 700 << 10, 256 << 10, 0, false, 0, "4096 16384 262144", false},
+		{"smaller than tcp_wmem lets it grow", 6 << 20, 0, 700 << 10, 256 << 10, 0, true, tossUpCap, "4096 16384 4194304", false},
+		{"nothing of it", 6 << 20, 0, 2 << 20, 4 << 20, 0, false, 0, "", false},
+		{"cut short beside room", 6 << 20, 3, 2 << 20, 4 << 20, 0, true, memoryGuess, "", false},
+		{"cut short, and the buffer is small", 64 << 10, 3, 2 << 20, 4 << 20, 0, false, 0, "", false},
+		{"a send buffer held down", 6 << 20, 0, 700 << 10, 140 << 10, 512, true, memoryGuess, "", false},
+		{"one that stays, which a program may have set", 6 << 20, 0, 700 << 10, 140 << 10, 0, true, tossUpCap, "", false},
+		{"one that stays while what is queued moves", 6 << 20, 0, -700 << 10, 140 << 10, 0, false, 0, "", false},
+		{"one that stays while what is queued is gone at times", 6 << 20, 0, -600 << 10, 140 << 10, 0, false, 0, "", true},
+		{"a packet beyond a small buffer", 6 << 20, 0, 80 << 10, 16 << 10, 0, false, 0, "", false},
 	} {
 		k.rcvbuf, k.sndbufSz, k.settings = tc.rcvbuf, tc.sndbuf, nil
 		if tc.wmem != "" {
@@ -85,6 +87,9 @@ func TestMemoryLimitAboveTheSocket(t *testing.T) {
 			c.Sender.Samples[i].Conns[0].WmemQueued = tc.queued
 			if tc.queued < 0 { // it moves
 				c.Sender.Samples[i].Conns[0].WmemQueued = -tc.queued * int64(2+i%3) / 3
+				if tc.empty && i%7 == 0 {
+					c.Sender.Samples[i].Conns[0].WmemQueued = 0
+				}
 			}
 			c.Sender.Samples[i].Conns[0].SndBuf += tc.moves * int64(i)
 			c.Receiver.Samples[i].SNMP = map[string]int64{"TcpExt.PruneCalled": tc.prunes * int64(i)}

@@ -20,24 +20,33 @@ func nothingMoved(c Case) model.Verdict {
 		Notes: []string{"no connection moved data while it was watched"}}
 	if e := uncounted(c); e != nil {
 		v.Fix.Advice = "watch the other end"
+		if c.Sender != nil && c.Receiver != nil {
+			v.Fix.Advice = "watch a transfer between hosts of which one has a newer kernel"
+		}
 		v.Notes = []string{"the kernel of " + e.Host + " does not count what a connection moves (Linux before 4.1)"}
 	}
 	return v
 }
 
-// uncounted is an end whose kernel shows connections and not what they move; nil: there is none.
-func uncounted(c Case) *End {
+// uncounted is an end whose kernel shows connections and not what they move; nil: there is none, or the
+// other end counts.
+func uncounted(c Case) (old *End) {
 	for _, e := range []*End{c.Sender, c.Receiver} {
-		if e == nil {
-			continue
-		}
-		for _, s := range e.Samples {
-			if slices.ContainsFunc(s.Conns, func(x model.Conn) bool { return isPeer(e.Peer, x.Remote) && older(&x, infoAcked) }) {
-				return e
-			}
+		switch {
+		case e.shows(carries):
+			return nil
+		case old == nil && e.shows(func(x *model.Conn) bool { return older(x, infoAcked) }):
+			old = e
 		}
 	}
-	return nil
+	return old
+}
+
+// shows tells whether some connection to the peer is so at some time; false without an end.
+func (e *End) shows(so func(*model.Conn) bool) bool {
+	return e != nil && slices.ContainsFunc(e.Samples, func(s model.Sample) bool {
+		return slices.ContainsFunc(s.Conns, func(x model.Conn) bool { return isPeer(e.Peer, x.Remote) && so(&x) })
+	})
 }
 
 // neverConnected finds connection requests that were sent again and never answered.

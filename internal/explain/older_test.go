@@ -78,11 +78,29 @@ func TestOlderKernels(t *testing.T) {
 	}
 }
 
-// A kernel that does not count what a connection moves leaves nothing to judge, and that is said.
+// A kernel that does not count what a connection moves leaves nothing to judge, and that is said, unless the
+// other end counts.
 func TestKernelThatCountsNoBytes(t *testing.T) {
-	v := Judge(ofOlderKernel(recorded(t, "loss1.cubic"), 104))
-	if v.Limiter != model.Undetermined || v.Confidence != 0 || !strings.Contains(fmt.Sprint(v.Notes), "before 4.1") {
-		t.Errorf("%s (%.2f): %v", v.Limiter, v.Confidence, v.Notes)
+	both := ofOlderKernel(recorded(t, "loss1.cubic"), 104)
+	alone, beside := both, both
+	alone.Receiver, alone.OneEnd = nil, true
+	beside.Receiver = withConns(recorded(t, "loss1.cubic").Receiver, func(x *model.Conn) {
+		x.BytesReceived, x.BytesAcked, x.Unacked, x.NotSent, x.RecvQ = 1000, 0, 0, 0, 0
+	})
+	for _, tt := range []struct {
+		name   string
+		c      Case
+		says   string
+		advice string
+	}{
+		{"both ends", both, "before 4.1", "newer kernel"},
+		{"one end", alone, "before 4.1", "watch the other end"},
+		{"beside one that counts, and counts nothing", beside, "no connection moved data", "start the transfer"},
+	} {
+		v := Judge(tt.c)
+		if v.Limiter != model.Undetermined || v.Confidence != 0 || !strings.Contains(fmt.Sprint(v.Notes), tt.says) || !strings.Contains(v.Fix.Advice, tt.advice) {
+			t.Errorf("%s: %s (%.2f): %v, %s", tt.name, v.Limiter, v.Confidence, v.Notes, v.Fix.Advice)
+		}
 	}
 }
 

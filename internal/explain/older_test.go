@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"linerate/internal/model"
 )
@@ -125,6 +126,34 @@ func TestAMomentOfASlowConnection(t *testing.T) {
 	for _, name := range []string{"loss1.cubic", "ackslow.cubic", "pingpong1400.bbr"} {
 		if v := Judge(cut(recorded(t, name), 5e9, 5.5e9)); v.Limiter == model.StartUp {
 			t.Errorf("%s: %s", name, v.Line)
+		}
+	}
+}
+
+// A short transfer on a connection that idled is one at its start, however long it once was in use.
+func TestBurstOfAnIdleConnection(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		idle  int           // samples before it begins
+		busy  time.Duration // before the recording
+		start bool
+	}{
+		{"new", 2, 0, true},
+		{"in use long ago", 2, time.Second, true},
+		{"in use", 0, time.Second, false},
+	} {
+		c := cut(knobs{rate: 1e8}.build(), 0, time.Duration(tt.idle+3)*100*time.Millisecond)
+		for i := range c.Sender.Samples {
+			x, y := &c.Sender.Samples[i].Conns[0], &c.Receiver.Samples[i].Conns[0]
+			moved := 2<<20 + int64(max(0, i-tt.idle))*1250e3
+			x.BytesAcked, x.BytesSent, y.BytesReceived = moved, moved, moved
+			x.Busy = tt.busy + time.Duration(max(0, i-tt.idle))*100*time.Millisecond
+			if i < tt.idle {
+				x.Unacked, x.NotSent, x.SendQ = 0, 0, 0
+			}
+		}
+		if v := Judge(c); (v.Limiter == model.StartUp) != tt.start {
+			t.Errorf("%s: %s (%.2f) %s", tt.name, v.Limiter, v.Confidence, v.Line)
 		}
 	}
 }

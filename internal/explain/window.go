@@ -51,12 +51,17 @@ func (f flow) steady() span {
 }
 
 // before is for how long the flow had something to send before it was first seen; 0 where the sender is
-// not seen, or its kernel does not tell.
+// not seen, or its kernel does not tell, or the flow was idle then: what an old connection sent long ago is
+// not what it begins to send later.
 func (f flow) before() time.Duration {
-	if len(f.snd) == 0 || f.snd[0].c.From != "" {
+	if len(f.snd) < 2 || f.snd[0].c.From != "" {
 		return 0
 	}
-	return f.snd[0].c.Busy
+	first, next := f.snd[0].c, f.snd[1].c
+	if !waiting(first) && next.BytesAcked == first.BytesAcked {
+		return 0
+	}
+	return first.Busy
 }
 
 // movedBetween is how many bytes a flow moved between two moments, in seconds; between two

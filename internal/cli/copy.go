@@ -269,7 +269,7 @@ func copyHeadline(r *copy.Result) string {
 	took := unit.Short(r.Took())
 	switch m := r.Moved; r.State {
 	case "done":
-		if m.Same > 0 && m.Files+m.Symlinks+m.HardLinks+m.Specials+m.Bytes+m.Deleted == 0 {
+		if m.Same > 0 && m.Files+m.NewDirs+m.Symlinks+m.HardLinks+m.Specials+m.Bytes+m.Deleted == 0 {
 			if m.Mended > 0 {
 				return fmt.Sprintf("no data to copy: metadata of %s set in %s", unit.Count(int(m.Mended), "entry"), took)
 			}

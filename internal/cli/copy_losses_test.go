@@ -42,6 +42,24 @@ func TestLossLines(t *testing.T) {
 	}
 }
 
+// A copy that makes or mends something has not found that there was nothing to do.
+func TestHeadlineOfACopyThatMovesNoData(t *testing.T) {
+	for moved, want := range map[string]string{
+		`{"same_entries":3,"directories":1}`:                     "nothing to copy: the target has all of it (found in 1s)",
+		`{"same_entries":3,"directories":1,"mended_entries":2}`:  "no data to copy: metadata of 2 entries set in 1s",
+		`{"same_entries":3,"directories":2,"new_directories":1}`: "copied 0 B in 1s (0 B/s)",
+		`{"same_entries":3,"directories":1,"deleted":1}`:         "copied 0 B in 1s (0 B/s)",
+	} {
+		var r copy.Result
+		if err := json.Unmarshal([]byte(`{"state":"done","took_ns":1000000000,"moved":`+moved+`}`), &r); err != nil {
+			t.Fatal(err)
+		}
+		if got := copyHeadline(&r); got != want {
+			t.Errorf("%s: %q, want %q", moved, got, want)
+		}
+	}
+}
+
 // A rate that is not the bytes over the time beside it says over which time it is.
 func TestHeadlineOfACopySaysWhatItsRateIsOver(t *testing.T) {
 	for wire, want := range map[string]string{

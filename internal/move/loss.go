@@ -33,6 +33,7 @@ type Loss struct {
 type Summary struct {
 	Files       int64 `json:"files"` // copied
 	Directories int64 `json:"directories"`
+	NewDirs     int64 `json:"new_directories"` // of them those that were not there
 	Symlinks    int64 `json:"symlinks"`
 	HardLinks   int64 `json:"hard_links"`
 	Specials    int64 `json:"specials"` // fifos, sockets, devices

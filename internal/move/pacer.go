@@ -25,18 +25,18 @@ func NewPacer(rate int64) *Pacer {
 	return &Pacer{rate: rate}
 }
 
-// Wait waits until n bytes may go; the error is why ctx ended.
+// Wait waits until n bytes may go, or returns the error of ctx.
 func (p *Pacer) Wait(ctx context.Context, n int) error {
 	if p == nil || n == 0 {
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	t := time.NewTimer(p.take(time.Now(), n))
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return context.Cause(ctx)
+		return ctx.Err()
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 }
 

@@ -34,10 +34,10 @@ func (s *spreading) count(first bool) {
 		s.total.Files, s.total.Bytes, s.total.Resumed = s.total.Files+m.Files, s.total.Bytes+m.Bytes, s.total.Resumed+m.Resumed
 		s.total.Symlinks, s.total.HardLinks, s.total.Specials = s.total.Symlinks+m.Symlinks, s.total.HardLinks+m.HardLinks, s.total.Specials+m.Specials
 		s.total.Vain += m.Vain
+		s.total.Mended, s.total.NewDirs = s.total.Mended+m.Mended, s.total.NewDirs+m.NewDirs
 		s.total.JournalNs, s.total.Deleted = s.total.JournalNs+m.JournalNs, s.total.Deleted+m.Deleted
 		if first { // a later one finds what the first has made
 			s.total.Same, s.total.SameBytes = s.total.Same+m.Same, s.total.SameBytes+m.SameBytes
-			s.total.Mended += m.Mended
 			s.total.Directories, s.total.Excluded = s.total.Directories+m.Directories, s.total.Excluded+m.Excluded
 		}
 		e.work = nil

@@ -85,11 +85,11 @@ func (p *Place) special(d *dir, temp string, e *move.Entry) (err error) {
 
 // directory makes a directory that only we may use, until Finish sets its metadata.
 func (p *Place) directory(e *move.Entry) (err error) {
-	x := *e
+	x, made := *e, false
 	if e.Path == "" {
 		x.Stood, err = p.heldSomething()
 	} else {
-		x.Stood, err = p.haveDir(e)
+		made, x.Stood, err = p.haveDir(e)
 	}
 	if err != nil {
 		return err
@@ -98,7 +98,11 @@ func (p *Place) directory(e *move.Entry) (err error) {
 	err = p.dirs.Add(&x)
 	p.mu.Unlock()
 	if err == nil {
-		p.report.Count(func(s *move.Summary) { s.Directories++ })
+		p.report.Count(func(s *move.Summary) {
+			if s.Directories++; made {
+				s.NewDirs++
+			}
+		})
 	}
 	return err
 }
@@ -113,36 +117,38 @@ func (p *Place) heldSomething() (bool, error) {
 	return !root.fresh, nil
 }
 
-// haveDir makes a directory that is not there, and tells whether it was, as the end is to find it.
-func (p *Place) haveDir(e *move.Entry) (stood bool, err error) {
+// haveDir makes a directory that is not there: made. stood: it was, and is as the end is to find it.
+func (p *Place) haveDir(e *move.Entry) (made, stood bool, err error) {
 	d, name, err := p.parent(e.Path)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer p.release(d)
 	if d.fresh { // at most this run's own entry has the name
 		if err := p.makeDir(d, name, e); !errors.Is(err, unix.EEXIST) {
-			return false, err
+			return err == nil, false, err
 		}
 	}
 	action, st, err := p.decide(d, name, e)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
+	const all = unix.R_OK | unix.W_OK | unix.X_OK
 	switch {
 	case action == Replace:
 		if err := unix.Unlinkat(d.fd, name, 0); err != nil {
-			return false, fmt.Errorf("replace what is no directory: %w", err)
+			return false, false, fmt.Errorf("replace what is no directory: %w", err)
 		}
-	case action == Same && st.Mode&0o700 != 0o700:
+	case action == Same && st.Mode&0o700 != 0o700 && unix.Faccessat(d.fd, name, all, 0) != nil:
 		if st.Mode&0o7777 != e.Mode || st.Uid != e.UID || st.Gid != e.GID {
 			p.report.Count(func(s *move.Summary) { s.Mended++ }) // in the end its mode may be right by unlocking
 		}
-		return false, p.unlock(e.Path, st.Mode)
+		return false, false, p.unlock(e.Path, st.Mode)
 	case action == Same:
-		return true, nil
+		return false, true, nil
 	}
-	return false, p.makeDir(d, name, e)
+	err = p.makeDir(d, name, e)
+	return err == nil, false, err
 }
 
 func (p *Place) makeDir(d *dir, name string, e *move.Entry) error {

@@ -10,25 +10,34 @@ import (
 	"linerate/internal/move"
 )
 
-// mend sets the metadata of what was there before, where they are not its source's, and counts that. Where
-// they are, nothing is set: each setting would move ctime, by which backups know what was changed.
+// mend sets the metadata of what was there before, where they are not its source's, and counts it if any of
+// them is right then: what a file system does not keep is reported, each time. Where all are, nothing is set: each setting would move ctime, by which backups know what was changed.
 func (p *Place) mend(fd int, e *move.Entry) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		p.report.Lose(move.LostMode, e.Path, "look at it: %v", err)
 		return
 	}
-	timely := e.Kind == move.Directory || sameTime(st.Mtim, e.Mtime)
 	// Attributes are asked for last: on a mount each question is a request, and describe asks again.
-	amiss := !timely || len(p.rightsAmiss(e, &st)) > 0 || len(p.attributesAmiss(procOf(fd), e)) > 0
-	// A directory that a copy which was stopped has made is not its own yet.
-	if amiss && !(e.Kind == move.Directory && p.journal != nil && p.journal.resumed) {
-		p.report.Count(func(s *move.Summary) { s.Mended++ })
+	late, rights, attributes := e.Kind != move.Directory && !sameTime(st.Mtim, e.Mtime), p.rightsAmiss(e, &st), 0
+	if !late && len(rights) == 0 {
+		attributes = len(p.attributesAmiss(procOf(fd), e))
 	}
-	if amiss || st.Mtim != (unix.Timespec{Sec: e.Mtime.Sec, Nsec: e.Mtime.Nsec}) {
-		p.describe(fd, e)
-	} else {
+	amiss := late || len(rights) > 0 || attributes > 0
+	if !amiss && st.Mtim == (unix.Timespec{Sec: e.Mtime.Sec, Nsec: e.Mtime.Nsec}) {
 		p.modeOf(e)
+		return
+	}
+	p.describe(fd, e)
+	if !amiss || e.Kind == move.Directory && p.journal != nil && p.journal.resumed {
+		return // one that a copy which was stopped has made is not its own yet
+	}
+	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return // describe has reported it
+	}
+	if late && sameTime(st.Mtim, e.Mtime) || len(p.rightsAmiss(e, &st)) < len(rights) ||
+		attributes > 0 && len(p.attributesAmiss(procOf(fd), e)) < attributes {
+		p.report.Count(func(s *move.Summary) { s.Mended++ })
 	}
 }
 

@@ -132,12 +132,67 @@ func TestDirectoriesThatWereThereAreMended(t *testing.T) {
 	if err := errors.Join(p.Finish(t.Context()), p.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if m := r.Summary(); m.Mended != 2 || m.Directories != 5 {
+	if m := r.Summary(); m.Mended != 2 || m.Directories != 5 || m.NewDirs != 1 {
 		t.Errorf("%d directories, %d mended", m.Directories, m.Mended)
 	}
 	for name, mode := range map[string]uint32{"right": 0o755, "open": 0o755, "shut": 0o500, "shut and wrong": 0o700, "made": 0o755} {
 		if e := onDisk(t, filepath.Join(dir, name), name); e.Mode != mode || e.Mtime.Sec != 1000 {
 			t.Errorf("%s: mode %04o, time %d", name, e.Mode, e.Mtime.Sec)
+		}
+	}
+}
+
+// Where nothing is amiss a directory is left alone, also one that its owner may not write to.
+func TestAShutDirectoryThatIsRightIsNotTouched(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root needs not unlock it")
+	}
+	top := t.TempDir()
+	dir := filepath.Join(top, "shut")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	e := onDisk(t, dir, "shut")
+	var before, after unix.Stat_t
+	if err := unix.Stat(dir, &before); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Open(top, Options{}, move.NewReport(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Make(t.Context(), e), p.Finish(t.Context()), p.Close(), unix.Stat(dir, &after)); err != nil {
+		t.Fatal(err)
+	}
+	if before.Ctim != after.Ctim {
+		t.Error("ctime moved")
+	}
+}
+
+// What cannot be mended is reported, and does not count as mended.
+func TestWhatIsNotKeptIsNotMended(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may give files away")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f")
+	if err := os.WriteFile(file, []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e := onDisk(t, file, "f")
+	e.UID = 0
+	for range 2 {
+		r := move.NewReport(nil)
+		p, err := Open(dir, Options{}, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = p.Begin(t.Context(), e)
+		if err = errors.Join(err, p.Finish(t.Context()), p.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if lost, _, _ := r.Losses(); lost[move.LostOwner] != 1 || r.Summary().Mended != 0 {
+			t.Errorf("%d mended, lost %v", r.Summary().Mended, lost)
 		}
 	}
 }

@@ -100,11 +100,12 @@ func (p *Planned) Make(_ context.Context, e *move.Entry) error {
 
 // stays counts an entry whose content is there, and says what of its metadata would be set.
 func (p *Planned) stays(e *move.Entry) error {
+	if e.Linked { // its first name tells
+		p.Rep.Count(func(m *move.Summary) { m.Same++ })
+		return nil
+	}
 	if e.Kind != move.Directory {
 		p.Rep.Count(func(m *move.Summary) { m.Same++; m.SameBytes += e.Size })
-	}
-	if e.Linked {
-		return nil // its first name tells
 	}
 	amiss, err := p.Amiss(e)
 	if err != nil {
@@ -128,6 +129,7 @@ func Counted(m *move.Summary, e *move.Entry) {
 		m.Bytes += e.Size
 	case e.Kind == move.Directory:
 		m.Directories++
+		m.NewDirs++
 	case e.Kind == move.Symlink:
 		m.Symlinks++
 	default:

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -153,7 +154,7 @@ func (f *fan) pass(c *Conn, o outgoing) error {
 	err := f.s.o.Pace.Wait(f.ctx, len(o.data))
 	f.s.stats.Pace.End()
 	if err != nil {
-		return err
+		return cmp.Or(context.Cause(f.ctx), err)
 	}
 	return c.send(o.frame)
 }

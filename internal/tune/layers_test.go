@@ -71,6 +71,29 @@ func TestUndoOfLayersWhoseOriginalIsThere(t *testing.T) {
 	wantOpen(t, tn, 0)
 }
 
+// What a restart undid has no part in it: the original is what was there before the plan of this boot.
+func TestUndoOfLayersOfTwoBoots(t *testing.T) {
+	for _, theirs := range []string{"theirs", "old"} {
+		k := newKernel("fake.a")
+		tn := tuner(t, k)
+		mustApply(t, tn, plan("fake.a"))
+		tn.BootID, k.values["fake.a"] = "second-boot", "mid"
+		mustApply(t, tn, model.Plan{V: model.PlanVersion, ID: "p2", BootID: tn.BootID, Changes: []model.Change{{Setting: "fake.a", From: "mid", To: "newer"}}})
+		k.values["fake.a"] = theirs
+		_, err := tn.Undo(context.Background(), "")
+		var c *ConflictError
+		if !errors.As(err, &c) || c.Theirs != theirs || c.Original != "mid" {
+			t.Errorf("%s: %v, want the original of this boot", theirs, err)
+		}
+		wantOpen(t, tn, 1)
+		if _, err := tn.UndoWith(context.Background(), UndoRequest{Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		k.want(t, all("mid", "fake.a"))
+		wantOpen(t, tn, 0)
+	}
+}
+
 // An interface that was renamed between two plans is one place for both.
 func TestSamePlace(t *testing.T) {
 	eth := Entry{BootID: boot, Setting: "linux.link.mtu", Target: "if:eth0", Index: 3, Hardware: "link:02:00:00:00:00:01"}

@@ -99,7 +99,7 @@ func (s *session) undo(ctx context.Context, entries []Entry) ([]Entry, error) {
 			errs = append(errs, fmt.Errorf("undo %s: %w", place(e), err))
 			break
 		}
-		e, err := s.undoOne(ctx, e, first(entries, e).Before)
+		e, err := s.undoOne(ctx, e, s.first(entries, e).Before)
 		done = append(done, e)
 		errs = append(errs, err)
 	}
@@ -113,10 +113,15 @@ func (s *session) undo(ctx context.Context, entries []Entry) ([]Entry, error) {
 	return done, errors.Join(errs...)
 }
 
-// first is the oldest of entries in the place of e: what was there before it was there before
-// linerate came.
-func first(entries []Entry, e Entry) Entry {
-	return entries[slices.IndexFunc(entries, func(o Entry) bool { return samePlace(o, e) })]
+// first is the oldest of entries in the place of e that is in force: what was there before it was
+// there before linerate came. What a restart undid does not count: its original is of another boot.
+func (s *session) first(entries []Entry, e Entry) Entry {
+	for _, o := range entries {
+		if o.Open(s.BootID) && samePlace(o, e) {
+			return o
+		}
+	}
+	return e
 }
 
 // samePlace reports whether two entries are of one setting of one thing: of an interface also where

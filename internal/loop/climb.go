@@ -146,8 +146,12 @@ func (c *Climb) end(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read clock of %s again: %w", e.Name, err)
 		}
-		clock := measure.Drift(c.clocks[e.Name], again, c.Now().Sub(c.clocksAt[e.Name]))
+		clock, set := measure.Drift(c.clocks[e.Name], again, c.Now().Sub(c.clocksAt[e.Name]))
 		c.clocks[e.Name] = clock
+		if set != 0 {
+			c.note("clock of %s: it was set while this went on, by about %v: what was sampled there later is placed at another time by so much",
+				e.Name, set.Round(time.Millisecond))
+		}
 		if clock.Drift != nil {
 			c.note("clock of %s: %v from this machine's (±%v), drifting %+.0f ± %.0f ppm; samples are placed on this machine's clock",
 				e.Name, clock.Offset.Round(time.Microsecond), clock.Error.Round(time.Microsecond), *clock.Drift, *clock.DriftError)

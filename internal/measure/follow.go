@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"linerate/internal/model"
@@ -42,15 +43,22 @@ func follow(ctx context.Context, e End, w Watch, interval time.Duration, each fu
 	return f.FollowSampling(ctx, w, interval, each)
 }
 
+// maxDrift is beyond what no sound clock drifts, in parts per million: an NTP daemon slews one by 500.
+const maxDrift = 1000
+
 // Drift relates two readings of a host's clock, taken elapsed apart by the controller's: it
 // returns the first with its drift in parts per million, and the bound on that, half a round trip
-// of each reading over the time between them. Too short a time gives no drift.
-func Drift(first, second model.Clock, elapsed time.Duration) model.Clock {
+// of each reading over the time between them. Too short a time gives no drift. Nor does a clock that
+// was set in between: set is then by how much it went ahead of the controller's, and 0 otherwise.
+func Drift(first, second model.Clock, elapsed time.Duration) (c model.Clock, set time.Duration) {
 	if elapsed <= 0 {
-		return first
+		return first, 0
 	}
 	drift := float64(second.Offset-first.Offset) / float64(elapsed) * 1e6
 	bound := float64(first.Error+second.Error) / float64(elapsed) * 1e6
+	if math.Abs(drift)-bound > maxDrift {
+		return first, second.Offset - first.Offset
+	}
 	first.Drift, first.DriftError = &drift, &bound
-	return first
+	return first, 0
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"sort"
 	"time"
 
 	"linerate/internal/load"
@@ -110,7 +109,8 @@ type running struct {
 	cc           string // in force at the source
 	stops        []func() error
 	samples      map[string][]model.Sample
-	clocksAt     map[string]time.Time // when the clocks were first read
+	clocksAt     map[string]time.Time     // when the clocks were first read
+	clocksSet    map[string]time.Duration // by how much those were set that were, while the run went on
 }
 
 func (r *running) do(ctx context.Context) error {
@@ -148,11 +148,17 @@ func (r *running) do(ctx context.Context) error {
 	return nil
 }
 
-// keepSamples converts the samples to the controller's clock.
+// keepSamples converts the samples to the controller's clock. Where they show that the host's
+// clock was set, what its readings differ by is no drift.
 func (r *running) keepSamples() {
 	r.run.Samples = map[string][]model.Sample{}
 	for host, s := range r.samples {
-		r.run.Samples[host] = Place(s, r.run.Clocks[host], r.run.Started, r.w.Duration)
+		c := r.run.Clocks[host]
+		if set := setAmong(s); set != 0 {
+			c.Drift, c.DriftError = nil, nil
+			r.run.Clocks[host], r.clocksSet[host] = c, set
+		}
+		r.run.Samples[host] = Place(s, c, r.run.Started, r.w.Duration)
 	}
 }
 
@@ -188,7 +194,7 @@ func (r *running) setUp(ctx context.Context) error {
 }
 
 func (r *running) readClocks(ctx context.Context) error {
-	r.run.Clocks, r.clocksAt = map[string]model.Clock{}, map[string]time.Time{}
+	r.run.Clocks, r.clocksAt, r.clocksSet = map[string]model.Clock{}, map[string]time.Time{}, map[string]time.Duration{}
 	for _, e := range r.hosts() {
 		c, err := e.end.Clock(ctx)
 		if err != nil {
@@ -206,7 +212,11 @@ func (r *running) readClocksAgain(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read clock again: %w", err)
 		}
-		r.run.Clocks[e.name] = Drift(r.run.Clocks[e.name], c, r.o.Now().Sub(r.clocksAt[e.name]))
+		var set time.Duration
+		r.run.Clocks[e.name], set = Drift(r.run.Clocks[e.name], c, r.o.Now().Sub(r.clocksAt[e.name]))
+		if set != 0 {
+			r.clocksSet[e.name] = set
+		}
 	}
 	return nil
 }
@@ -330,30 +340,4 @@ func (r *running) cleanUp(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// clockSlack is by how much a host's clock may go ahead of the time since its agent's start, or lag
-// behind it, before it is taken to have been set.
-const clockSlack = time.Second
-
-// Place converts samples to the controller's clock, as time since the start of the run, sorts
-// them, and leaves out those after its end. Their At is the time since their agent's start, which
-// no setting of the clock moves: it places those that were taken after the clock was set.
-func Place(in []model.Sample, c model.Clock, start time.Time, end time.Duration) []model.Sample {
-	out := make([]model.Sample, 0, len(in))
-	for _, s := range in {
-		host := s.HostAt
-		if own := s.At - in[0].At; own > 0 && (host.Sub(in[0].HostAt)-own).Abs() > clockSlack {
-			host = in[0].HostAt.Add(own)
-		}
-		s.At = host.Add(-c.Offset).Sub(start)
-		if c.Drift != nil {
-			s.At -= time.Duration(float64(s.At) * *c.Drift / 1e6)
-		}
-		if s.At <= end {
-			out = append(out, s)
-		}
-	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].At < out[j].At })
-	return out
 }

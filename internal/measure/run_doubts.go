@@ -35,6 +35,13 @@ func (r *running) doubts(sent, got load.Result) []model.Warning {
 	}
 	out = append(out, r.doubtBefore()...)
 	for _, e := range r.hosts() {
+		if set := r.clocksSet[e.name]; set != 0 {
+			out = append(out, model.Warning{
+				ID: "clock-set", What: fmt.Sprintf("the clock of %s was set during the run", e.name),
+				Evidence: fmt.Sprintf("what it differs by from this machine's changed by %v", set.Round(time.Millisecond)),
+				Next:     "see what sets that clock, and run again once it is steady: its drift is not known",
+			})
+		}
 		if slices.Contains(r.run.Unsampled, e.name) {
 			continue
 		}

@@ -113,7 +113,7 @@ type Clock struct {
 	Error  time.Duration `json:"error"`
 	// Drift is how much faster the host's clock runs than the controller's,
 	// in parts per million: the change of Offset over the time between two
-	// readings. DriftError bounds it. nil: read once only.
+	// readings. DriftError bounds it. nil: read once only, or it was set in between.
 	Drift      *float64 `json:"drift_ppm"`
 	DriftError *float64 `json:"drift_error_ppm"`
 }

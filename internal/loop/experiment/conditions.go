@@ -113,7 +113,7 @@ func (x *Experiment) doubt(m *work) string {
 			why = append(why, x.clock(host, c)...)
 		}
 		for _, w := range r.Warnings {
-			if w.ID == "ended-early" {
+			if w.ID == "ended-early" || w.ID == "clock-set" {
 				why = append(why, w.What)
 			}
 		}

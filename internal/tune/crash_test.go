@@ -104,7 +104,7 @@ func checkUndoFrom(t *testing.T, name string, values map[string]string, journal 
 	}
 	wantOpen(t, tn, 0)
 	// The torn end must not have damaged what is written after it.
-	if _, err := readJournal(tn.Dir); err != nil {
+	if _, err := readJournal(tn.Dir, tn.BootID); err != nil {
 		t.Fatalf("%s: journal afterwards: %v", name, err)
 	}
 }

@@ -100,13 +100,13 @@ type journal struct {
 // openJournal opens or creates the journal in dir. A last line without its end
 // is what a crash in the middle of an append leaves: nothing followed it, so it
 // is dropped. Any other damage is an error.
-func openJournal(dir *state) (*journal, error) {
+func openJournal(dir *state, bootID string) (*journal, error) {
 	f, err := dir.open(journalName, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := matchScript(dir, nil); err != nil {
 			return nil, damaged(dir.path, err)
 		}
-		if err := goneError(dir); err != nil {
+		if err := goneError(dir, bootID); err != nil {
 			return nil, err
 		}
 		f, err = dir.open(journalName, os.O_RDWR|os.O_CREATE, 0o600)
@@ -130,7 +130,7 @@ func openJournal(dir *state) (*journal, error) {
 		return nil, errors.Join(damaged(dir.path, err), f.Close())
 	}
 	if len(j.entries) == 0 {
-		if err := goneError(dir); err != nil {
+		if err := goneError(dir, bootID); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
@@ -138,7 +138,7 @@ func openJournal(dir *state) (*journal, error) {
 }
 
 // readJournal is openJournal without creating or holding anything.
-func readJournal(dir string) ([]Entry, error) {
+func readJournal(dir, bootID string) ([]Entry, error) {
 	d, err := openState(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // nothing was ever changed
@@ -167,7 +167,7 @@ func readJournal(dir string) ([]Entry, error) {
 		return nil, damaged(dir, err)
 	}
 	if len(entries) == 0 {
-		return nil, goneError(d)
+		return nil, goneError(d, bootID)
 	}
 	return entries, nil
 }

@@ -46,6 +46,7 @@ func (t *Tuner) Leave(context.Context) (res LeaveResult, err error) {
 			return res, fmt.Errorf("leave: %w, %s of plan %s among them: undo them first, or confirm and persist and keep linerate here", ErrOpen, place(e), e.Plan)
 		}
 	}
+	s.count() // the lock goes last: whoever is killed before that leaves one that tells of nothing in force
 	return s.clear(res)
 }
 
@@ -54,6 +55,9 @@ func (s *session) clear(res LeaveResult) (LeaveResult, error) {
 	for _, name := range ours() {
 		if _, err := s.dir.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 			continue
+		}
+		if err := s.step("remove " + name); err != nil {
+			return res, fmt.Errorf("leave: %w", err)
 		}
 		if err := s.dir.root.RemoveAll(name); err != nil {
 			return res, fmt.Errorf("leave: %w", err)

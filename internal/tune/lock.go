@@ -23,9 +23,20 @@ type Holder struct {
 	By    string    `json:"by"`
 	Since time.Time `json:"since"`
 	// Open is how many changes were in force at Counted: where the journal and undo.sh are gone,
-	// it is all that tells of them.
+	// it is all that tells of them. Kept of them outlive a restart, which the others of BootID do not;
+	// that is empty where an earlier build counted.
 	Open    int       `json:"open,omitempty"`
+	Kept    int       `json:"kept,omitempty"`
+	BootID  string    `json:"boot_id,omitempty"`
 	Counted time.Time `json:"counted,omitzero"`
+}
+
+// inForce is how many of the changes that it counted are in force on a host that runs since bootID.
+func (h Holder) inForce(bootID string) int {
+	if h.BootID != "" && h.BootID != bootID {
+		return h.Kept
+	}
+	return h.Open
 }
 
 // takeLock locks the file and writes into it who holds it. It fails with a
@@ -45,8 +56,9 @@ func takeLock(d *state, by string, now time.Time) (*os.File, error) {
 			}
 			continue
 		}
-		last := readHolder(d)
-		writeHolder(f, Holder{PID: os.Getpid(), By: by, Since: now, Open: last.Open, Counted: last.Counted})
+		h := readHolder(d)
+		h.PID, h.By, h.Since = os.Getpid(), by, now
+		writeHolder(f, h)
 		return f, nil
 	}
 	return nil, errors.New("the lock is removed again and again")
@@ -73,23 +85,28 @@ func writeHolder(f *os.File, h Holder) {
 
 // count writes into the lock how many changes are in force.
 func (s *session) count() {
-	h := Holder{PID: os.Getpid(), By: s.By, Since: s.now(), Counted: s.now()}
+	h := Holder{PID: os.Getpid(), By: s.By, Since: s.now(), BootID: s.BootID, Counted: s.now()}
 	for _, e := range s.journal.entries {
-		if e.Open(s.BootID) {
-			h.Open++
+		if !e.Open(s.BootID) {
+			continue
+		}
+		h.Open++
+		if e.Persisted {
+			h.Kept++
 		}
 	}
 	writeHolder(s.lock, h)
 }
 
 // goneError is what the lock tells where there is no entry and no undo.sh; nil: nothing of changes.
-func goneError(d *state) error {
+func goneError(d *state, bootID string) error {
 	h := readHolder(d)
-	if h.Open == 0 {
+	n := h.inForce(bootID)
+	if n == 0 {
 		return nil
 	}
 	return fmt.Errorf("read %s: %w: its changes are gone and so is %s, and %s in force at %s. Nothing was changed. Put both back, from where they were moved or from a backup; if they are lost, set the values by hand and remove %s",
-		d.full(journalName), ErrDamaged, scriptName, unit.Count(h.Open, "change")+map[bool]string{true: " was", false: " were"}[h.Open == 1], h.Counted.UTC().Format(time.RFC3339), d.full(lockName))
+		d.full(journalName), ErrDamaged, scriptName, unit.Count(n, "change")+map[bool]string{true: " was", false: " were"}[n == 1], h.Counted.UTC().Format(time.RFC3339), d.full(lockName))
 }
 
 // maxHolder bounds what is read of a lock.

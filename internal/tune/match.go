@@ -110,7 +110,7 @@ func matches(b []byte, entries []Entry) error {
 }
 
 // lastWay is what is left where neither the journal nor undo.sh tells the originals.
-const lastWay = "put the files back as they were, or set the values by hand and then move away what is left of them"
+const lastWay = "put the files back as they were, or set the values by hand and then move away what is left of them, and the file " + lockName + " beside them, which tells that changes are in force"
 
 // undoFromScript restores by undo.sh what a journal that is damaged cannot.
 // Where the script ends well, the journal and the script are set aside under
@@ -174,7 +174,7 @@ func (t *Tuner) setAside(ctx context.Context, d *state, lock *os.File, res *Resu
 		return fmt.Errorf("set the journal aside: %w", err)
 	}
 	writeHolder(lock, Holder{PID: os.Getpid(), By: t.By, Since: t.now()}) // nothing is in force
-	j, err := openJournal(d)
+	j, err := openJournal(d, t.BootID)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package tune
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -121,6 +122,84 @@ func TestLostJournalAndScript(t *testing.T) {
 	}
 	if all, err := tn.History(); err != nil || len(all) != 0 {
 		t.Errorf("without the lock: %v, %v", all, err)
+	}
+}
+
+// moveAway is what the way out says of the journal and undo.sh.
+func moveAway(t *testing.T, tn *Tuner, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if err := os.Rename(filepath.Join(tn.Dir, name), filepath.Join(t.TempDir(), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Of changes that a restart undid nothing is in force, though journal and script are gone.
+func TestLostJournalAfterRestart(t *testing.T) {
+	k := keeper{newKernel("fake.a", "any.zfs.recordsize")}
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a", "any.zfs.recordsize"))
+	moveAway(t, tn, journalName, scriptName)
+	tn.BootID = "second-boot"
+	if _, err := tn.History(); err == nil || !strings.Contains(err.Error(), "1 change was in force") {
+		t.Errorf("%v, want the one that the pool keeps", err)
+	}
+	tn = tuner(t, newKernel("fake.a"))
+	mustApply(t, tn, plan("fake.a"))
+	moveAway(t, tn, journalName, scriptName)
+	if _, err := tn.Undo(context.Background(), ""); !errors.Is(err, ErrDamaged) {
+		t.Errorf("%v, want damage during the same boot", err)
+	}
+	tn.BootID = "second-boot"
+	if all, err := tn.History(); err != nil || len(all) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+	mustUndo(t, tn, "")
+	if _, err := tn.Leave(context.Background()); err != nil {
+		t.Errorf("leave: %v", err)
+	}
+}
+
+// What the way out says can be done, and then changes are made again.
+func TestWayOutOfDamage(t *testing.T) {
+	k := newKernel("fake.a", "fake.b")
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a"))
+	for _, name := range []string{journalName, scriptName} {
+		if err := os.WriteFile(filepath.Join(tn.Dir, name), []byte("rubbish\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := tn.UndoWith(context.Background(), UndoRequest{FromScript: true})
+	if err == nil || !strings.Contains(err.Error(), "the file "+lockName+" beside them") {
+		t.Fatalf("%v, want the lock named", err)
+	}
+	k.values["fake.a"] = "old"
+	moveAway(t, tn, journalName, scriptName, lockName)
+	mustUndo(t, tn, "")
+	mustApply(t, tn, plan("fake.b"))
+}
+
+// Leave that is killed when the journal is gone and the lock is not leaves nothing in force.
+func TestLeaveKilledBeforeTheLock(t *testing.T) {
+	tn := tuner(t, newKernel("fake.a"))
+	mustApply(t, tn, plan("fake.a"))
+	tn.BootID = "second-boot"
+	var left []Holder
+	tn.Fault = func(step string) error {
+		if step == "remove "+lockName {
+			b, err := os.ReadFile(filepath.Join(tn.Dir, lockName))
+			left = append(left, Holder{})
+			return errors.Join(err, json.Unmarshal(b, &left[0]))
+		}
+		return nil
+	}
+	if _, err := tn.Leave(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if len(left) != 1 || left[0].Open != 0 || left[0].BootID != tn.BootID {
+		t.Errorf("%+v, want one lock of this boot that counts nothing", left)
 	}
 }
 

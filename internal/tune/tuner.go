@@ -111,13 +111,13 @@ type Outcome struct {
 
 // History returns every change that the journal has, oldest first, those that
 // are undone or closed too. It takes no lock.
-func (t *Tuner) History() ([]Entry, error) { return readJournal(t.Dir) }
+func (t *Tuner) History() ([]Entry, error) { return readJournal(t.Dir, t.BootID) }
 
 // Open returns the changes that are in force and not undone yet, oldest first:
 // those made since the host started and those that outlive a restart. It takes no lock: while another process works it
 // sees what is on disk.
 func (t *Tuner) Open() ([]Entry, error) {
-	all, err := readJournal(t.Dir)
+	all, err := readJournal(t.Dir, t.BootID)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (t *Tuner) begin() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := openJournal(d)
+	j, err := openJournal(d, t.BootID)
 	if err == nil {
 		// What is wrong with the record is told by who needs it.
 		w, _, _ := readWaiting(t.Dir)

@@ -251,11 +251,11 @@ func entryLine(e tune.Entry) string {
 	name := tune.ShortName(e.Setting, e.Target)
 	switch e.State {
 	case tune.Undone:
-		switch e.Found {
-		case "":
-			return fmt.Sprintf("%s: %s again", name, change(cmp.Or(e.After, e.Wanted), e.Before))
-		case e.Before, e.Origin:
-			return fmt.Sprintf("%s: is %s already, so nothing was written", name, fileWords(e.Found))
+		switch ours := cmp.Or(e.After, e.Wanted); {
+		case e.Unwritten, e.Found != "" && (e.Found == e.Before || e.Found == e.Origin): // an earlier build does not say so
+			return fmt.Sprintf("%s: is %s already, so nothing was written", name, fileWords(cmp.Or(e.Found, ours)))
+		case e.Found == "":
+			return fmt.Sprintf("%s: %s again", name, change(ours, e.Before))
 		}
 		return fmt.Sprintf("%s: %s again (somebody else had changed it; ours was %s)", name, change(e.Found, e.Before), fileWords(cmp.Or(e.After, e.Wanted)))
 	case tune.Closed:

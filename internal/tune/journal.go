@@ -59,8 +59,11 @@ type Entry struct {
 	// Hardware is that interface's Interface.Hardware; empty in entries of an earlier build.
 	Hardware string `json:"ifhw,omitempty"`
 	// Found is what an undo found in the place of After, where somebody else had changed
-	// it: what was there before Before was written, or Before itself, and nothing was.
+	// it: what was there before Before was written, or an original, and nothing was.
 	Found string `json:"found,omitempty"`
+	// Unwritten: an original was there, Before or that from before an earlier plan which was undone
+	// with this one, so that the undo wrote nothing. Absent in entries of an earlier build.
+	Unwritten bool `json:"unwritten,omitempty"`
 
 	At    time.Time `json:"at,omitzero"`    // when it was intended
 	Ended time.Time `json:"ended,omitzero"` // when it was undone or closed
@@ -225,12 +228,12 @@ func parseEntry(line []byte) (Entry, error) {
 	return e, nil
 }
 
-// sameChange tells whether b continues a: only After, State, Found and Ended may differ.
+// sameChange tells whether b continues a: only After, State, Found, Unwritten and Ended may differ.
 func sameChange(a, b Entry) bool {
 	if !a.At.Equal(b.At) {
 		return false
 	}
-	a.After, a.State, a.At, a.Ended, a.Found = b.After, b.State, b.At, b.Ended, b.Found
+	a.After, a.State, a.At, a.Ended, a.Found, a.Unwritten = b.After, b.State, b.At, b.Ended, b.Found, b.Unwritten
 	if b.Hardware == "" { // a line that a build wrote which does not know it
 		a.Hardware = ""
 	}

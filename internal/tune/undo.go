@@ -168,6 +168,7 @@ func (s *session) undoOne(ctx context.Context, e Entry, original string) (Entry,
 		e.Found = now
 	}
 	if now == e.Before || now == original || e.Origin != "" && now == e.Origin {
+		e.Unwritten = true
 		return s.settle(e, Undone)
 	}
 	known := now == e.ours() || s.presume && e.State == Intended

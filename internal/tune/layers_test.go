@@ -103,7 +103,7 @@ func TestUndoOfLayersOfTwoBoots(t *testing.T) {
 
 // An interface that was renamed between two plans is one place for both.
 func TestSamePlace(t *testing.T) {
-	eth := Entry{BootID: boot, Setting: "linux.link.mtu", Target: "if:eth0", Index: 3, Hardware: "link:02:00:00:00:00:01"}
+	eth := Entry{BootID: boot, Setting: "linux.link.mtu", Target: "if:eth0", Index: 3, Hardware: "link:02:00:00:00:00:01#77"}
 	for name, c := range map[string]struct {
 		change func(*Entry)
 		want   bool
@@ -112,13 +112,23 @@ func TestSamePlace(t *testing.T) {
 		"renamed":            {func(e *Entry) { e.Target = "if:lan0" }, true},
 		"another setting":    {func(e *Entry) { e.Setting = "linux.link.txqueuelen" }, false},
 		"another device":     {func(e *Entry) { e.Target, e.Index = "if:lan0", 4 }, false},
-		"its number, reused": {func(e *Entry) { e.Target, e.Hardware = "if:lan0", "link:02:00:00:00:00:02" }, false},
+		"its number, reused": {func(e *Entry) { e.Target, e.Hardware = "if:lan0", "link:02:00:00:00:00:02#99" }, false},
+		"made anew":          {func(e *Entry) { e.Hardware = "link:02:00:00:00:00:01#99" }, false},
+		"name of another":    {func(e *Entry) { e.Index, e.Hardware = 4, "link:02:00:00:00:00:02#99" }, false},
+		"address was set":    {func(e *Entry) { e.Target, e.Hardware = "if:lan0", "link:02:00:00:00:00:02#77" }, true},
+		"of an older build":  {func(e *Entry) { e.Target, e.Hardware = "if:lan0", "" }, true},
 		"of another boot":    {func(e *Entry) { e.Target, e.BootID = "if:lan0", "other" }, false},
 	} {
 		other := eth
 		c.change(&other)
-		if got := samePlace(eth, other); got != c.want {
-			t.Errorf("%s: %t", name, got)
+		if got, back := samePlace(eth, other), samePlace(other, eth); got != c.want || back != c.want {
+			t.Errorf("%s: %t, and the other way %t", name, got, back)
 		}
+	}
+	conf := Entry{BootID: boot, Setting: "linux.sysctl.net.ipv4.conf.eth0.rp_filter", Index: 3}
+	lan := conf
+	lan.Setting = "linux.sysctl.net.ipv4.conf.lan0.rp_filter"
+	if !samePlace(conf, lan) {
+		t.Error("one that its setting names is another once renamed")
 	}
 }

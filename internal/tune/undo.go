@@ -124,11 +124,15 @@ func (s *session) first(entries []Entry, e Entry) Entry {
 	return e
 }
 
-// samePlace reports whether two entries are of one setting of one thing: of an interface also where
-// it was renamed in between.
+// samePlace reports whether two entries are of one setting of one thing. Of interfaces in one boot
+// their numbers and their hardware tell, as an undo goes by them: one may have been renamed in between.
 func samePlace(a, b Entry) bool {
-	renamed := a.Setting == b.Setting && a.Index > 0 && a.Index == b.Index && a.BootID == b.BootID && a.Hardware == b.Hardware
-	return renamed || place(a) == place(b)
+	name, ok := setter.InterfaceNamed(place(b))
+	if !ok || a.Index == 0 || b.Index == 0 || a.BootID != b.BootID {
+		return place(a) == place(b)
+	}
+	same := setter.Renamed(place(a), name) == place(b) && a.Index == b.Index
+	return same && (b.Hardware == "" || a.meant(Interface{Name: name, Hardware: b.Hardware}))
 }
 
 // above is the newest change of the same place that is in force over e. Restored beneath it, e

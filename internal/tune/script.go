@@ -66,8 +66,8 @@ func (s *session) script() (string, error) {
 		if name, ok := setter.InterfaceNamed(place(e)); ok && e.Index > 0 {
 			sh.Read = fmt.Sprintf("same_interface %s %d %s && { %s; }", q(name), e.Index, q(e.Hardware), sh.Read)
 		}
-		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() ( %s; )\nrestore %s %s %s %s %s\n",
-			sh.Read, sh.Write, q(bootOf(e)), q(place(e).String()), q(e.ours()), q(e.Before), q(e.Origin))
+		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() ( %s; )\nrestore %s %s %s %s %s %s\n",
+			sh.Read, sh.Write, q(bootOf(e)), q(place(e).String()), q(e.ours()), q(e.Before), q(e.Origin), q(s.original(e)))
 	}
 	if b.Len() == 0 {
 		return "", nil
@@ -101,6 +101,15 @@ func orByCopy(sh setter.Shell, at setter.Place, like string) setter.Shell {
 		Read:  have + sh.Read + "; else by_copy read " + place + " " + q(like) + "; fi",
 		Write: have + sh.Write + "; else by_copy write " + place + ` "$value"; fi`,
 	}
+}
+
+// original is what was in the place of e before the oldest change that undo.sh restores there,
+// also after a restart if it restores e then.
+func (s *session) original(e Entry) string {
+	if o := s.first(s.journal.entries, e); o.Persisted || !e.Persisted {
+		return o.Before
+	}
+	return e.Before
 }
 
 // bootOf is the boot that an entry is of for undo.sh; empty is any.
@@ -162,7 +171,7 @@ same_interface() { # name, number, hardware: another one may have the name, or t
 	return 1
 }
 
-restore() { # boot id, setting, ours, original, original before the plan itself moved it
+restore() { # boot id, setting, ours, original, that before the plan itself moved it, that before all plans
 	if [ -n "$1" ] && [ "$1" != "$boot" ]; then
 		echo "$2: changed before the last restart, which undid it"
 		return
@@ -172,12 +181,12 @@ restore() { # boot id, setting, ours, original, original before the plan itself 
 		failed=1
 		return
 	fi
-	if [ "$now" = "$4" ] || { [ -n "$5" ] && [ "$now" = "$5" ]; }; then
+	if [ "$now" = "$4" ] || { [ -n "$5" ] && [ "$now" = "$5" ]; } || [ "$now" = "$6" ]; then
 		echo "$2: has its original value $now"
 		return
 	fi
 	if [ "$now" != "$3" ] && [ "$force" != --force ]; then
-		echo "$2: changed by somebody else, left alone: ours $3, theirs $now, original $4" >&2
+		echo "$2: changed by somebody else, left alone: ours $3, theirs $now, original $6" >&2
 		failed=1
 		return
 	fi

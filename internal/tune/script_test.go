@@ -86,6 +86,31 @@ func TestScriptThenUndo(t *testing.T) {
 	}
 }
 
+// Where the original from before two plans is there, both are undone: so say undo and undo.sh.
+func TestScriptOfLayersWhoseOriginalIsThere(t *testing.T) {
+	id := thisBoot(t)
+	dir, tn := applied(t, id)
+	again := sysctlPlan(id)
+	again.ID = "p2"
+	for i := range again.Changes {
+		again.Changes[i].From, again.Changes[i].To = again.Changes[i].To, "newer"
+	}
+	mustApply(t, tn, again)
+	setValues(t, dir, []string{"old value", "theirs"})
+	out, err := runScript(dir)
+	if err == nil || strings.Count(out, "has its original value old value") != 2 || !strings.Contains(out, "ours newer, theirs theirs, original old value") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	setValues(t, dir, []string{"old value", "old value"})
+	if out, err := runScript(dir); err != nil || strings.Count(out, "has its original value old value") != 4 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	setValues(t, dir, []string{"newer", "newer"})
+	if out, err := runScript(dir); err != nil || sysctlValues(t, dir) != "old value;old value;" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestScriptLeavesTheirsAlone(t *testing.T) {
 	dir, _ := applied(t, thisBoot(t))
 	setValues(t, dir, []string{"theirs", "it's $new"})

@@ -83,9 +83,9 @@ func writeHolder(f *os.File, h Holder) {
 	}
 }
 
-// count writes into the lock how many changes are in force.
+// count writes into the lock how many changes are in force. Since when it is held stays.
 func (s *session) count() {
-	h := Holder{PID: os.Getpid(), By: s.By, Since: s.now(), BootID: s.BootID, Counted: s.now()}
+	h := Holder{PID: os.Getpid(), By: s.By, Since: readHolder(s.dir).Since, BootID: s.BootID, Counted: s.now()}
 	for _, e := range s.journal.entries {
 		if !e.Open(s.BootID) {
 			continue

@@ -81,6 +81,34 @@ func TestDeviceVanishesAndReturns(t *testing.T) {
 	k.want(t, all("old", "fake.a", "fake.b"))
 }
 
+// The lock tells since when it is held, also after changes were counted into it.
+func TestLockTellsSinceWhen(t *testing.T) {
+	tn := tuner(t, newKernel("fake.a", "fake.b"))
+	began := fixedClock()
+	now := began
+	tn.Now = func() time.Time { return now }
+	counted := 0
+	tn.Fault = func(step string) error {
+		now = now.Add(time.Minute)
+		if step != "after journal intended" {
+			return nil
+		}
+		b, err := os.ReadFile(filepath.Join(tn.Dir, lockName))
+		var h Holder
+		if err = errors.Join(err, json.Unmarshal(b, &h)); err != nil {
+			return err
+		}
+		if counted++; !h.Since.Equal(began) || !h.Counted.After(began) || h.Open != counted {
+			t.Errorf("%+v after %d changes, want it held since %v", h, counted, began)
+		}
+		return nil
+	}
+	mustApply(t, tn, plan("fake.a", "fake.b"))
+	if counted != 2 {
+		t.Errorf("looked %d times", counted)
+	}
+}
+
 func TestLockNamesItsHolder(t *testing.T) {
 	tn := tuner(t, newKernel("fake.a"))
 	s, err := tn.begin()

@@ -140,8 +140,22 @@ func openJournal(dir *state, bootID string) (*journal, error) {
 	return j, nil
 }
 
+// readTries bounds the readings of a journal that seems to be damaged. Who holds no lock may find one
+// of its files from before a first change, or before a leave, and the next from after it: in a life of
+// the state directory each happens once.
+const readTries = 3
+
 // readJournal is openJournal without creating or holding anything.
-func readJournal(dir, bootID string) ([]Entry, error) {
+func readJournal(dir, bootID string) (entries []Entry, err error) {
+	for range readTries {
+		if entries, err = readJournalOnce(dir, bootID); !errors.Is(err, ErrDamaged) {
+			break
+		}
+	}
+	return entries, err
+}
+
+func readJournalOnce(dir, bootID string) ([]Entry, error) {
 	d, err := openState(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // nothing was ever changed

@@ -96,3 +96,34 @@ func FuzzParseJournal(f *testing.F) {
 		}
 	})
 }
+
+// Who reads the journal while the first change is made, or while all are undone and left, does not
+// take it for damaged.
+func TestHistoryDuringFirstChange(t *testing.T) {
+	for range 100 {
+		tn := tuner(t, newKernel("fake.a"))
+		made := make(chan error, 1)
+		go func() {
+			_, err := tn.Apply(context.Background(), plan("fake.a"))
+			if err == nil {
+				_, err = tn.Undo(context.Background(), "")
+			}
+			if err == nil {
+				_, err = tn.Leave(context.Background())
+			}
+			made <- err
+		}()
+		for going := true; going; {
+			select {
+			case err := <-made:
+				if going = false; err != nil {
+					t.Fatal(err)
+				}
+			default:
+				if _, err := tn.History(); errors.Is(err, ErrDamaged) {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}

@@ -40,6 +40,7 @@ type Host struct {
 	// Dial connects to it, also again after its agent died.
 	Dial func(ctx context.Context) (Agent, error)
 
+	tried bool // to reach it, in this session
 	agent Agent
 	first *model.Facts  // its facts before any change, perhaps of an earlier session
 	base  *model.Facts  // its facts at the start of this session, or after a restart

@@ -49,6 +49,7 @@ const (
 func (x *Experiment) begin(ctx context.Context) error {
 	x.remember()
 	for _, h := range x.Hosts {
+		h.tried = true
 		a, err := h.Dial(ctx)
 		if err != nil {
 			return fmt.Errorf("reach %s: %w", h.Name, err)
@@ -356,11 +357,10 @@ func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) er
 	defer cancel()
 	out.Runs, out.Reverted = x.runs, x.reverted
 	for _, h := range x.Hosts {
-		switch {
-		case h.agent != nil:
+		if h.agent != nil {
 			out.Left = append(out.Left, x.putBack(ctx, h)...)
-		case x.mayBeChanged(h):
-			out.Left = append(out.Left, fmt.Sprintf("%s was not reached: what the study changed there may be in force", h.Name))
+		} else if left := x.mayBeChanged(h); left != "" {
+			out.Left = append(out.Left, left)
 		}
 		if h.first != nil {
 			out.Facts[h.At] = h.first
@@ -392,22 +392,32 @@ func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) er
 	return cause
 }
 
-// mayBeChanged reports whether an earlier session of the study changed a host and is not known to
-// have put everything back.
-func (x *Experiment) mayBeChanged(h *Host) bool {
-	changed := false
+// mayBeChanged says what is known of a host that this session has not reached, where an earlier one
+// changed it and is not known to have put everything back; else it is empty.
+func (x *Experiment) mayBeChanged(h *Host) string {
 	if x.Past == nil {
-		return false
+		return ""
 	}
+	changed, told := false, false
 	for _, e := range x.Past.Entries {
 		switch {
 		case e.Kind == store.StudyPlanned && e.Host == h.Name:
-			changed = true
-		case e.Kind == store.StudyStopped && e.Restored:
-			changed = false
+			changed, told = true, false
+		case e.Kind == store.StudyStopped:
+			changed, told = changed && !e.Restored, true
 		}
 	}
-	return changed
+	how := "was not reached"
+	if !h.tried {
+		how = "was not tried"
+	}
+	switch {
+	case !changed:
+		return ""
+	case told:
+		return fmt.Sprintf("%s %s: what the study changed there may be in force", h.Name, how)
+	}
+	return fmt.Sprintf("%s %s: whether what the study changed there is in force is not known, since its record does not say how it was stopped (it was killed, or a version of linerate stopped it that did not record that)", h.Name, how)
 }
 
 // putBack undoes all changes of this study on a host.

@@ -35,3 +35,14 @@ func TestForeignCPU(t *testing.T) {
 		}
 	}
 }
+
+// A run during which a clock was set does not count, though no drift tells of it.
+func TestRunWithAClockThatWasSet(t *testing.T) {
+	for id, doubted := range map[string]bool{"clock-set": true, "ended-early": true, "clock-uncertain": false} {
+		x := &Experiment{clocks: map[string]clockSeen{}, Now: func() time.Time { return moment }}
+		m := &work{kind: file.Read, runs: []model.Run{{Clocks: map[string]model.Clock{"client": {}}, Warnings: []model.Warning{{ID: id, What: "the clock of client was set during the run"}}}}}
+		if why := x.doubt(m); (why != "") != doubted {
+			t.Errorf("%s: %q", id, why)
+		}
+	}
+}

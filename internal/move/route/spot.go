@@ -27,15 +27,17 @@ type Spot struct {
 	// Shared are, on a mount of another host's file system, what that host knows the same
 	// directories by, up to the mount's; "": not known.
 	Shared []string `json:"shared,omitempty"`
-	Part            // of a file system that it is; not known where FS is ""
+	Parts  []Part   `json:"parts,omitempty"` // of file systems that it is; none: not known
 	Below  []Part   `json:"below,omitempty"` // mounts below it
 }
 
-// Part is a directory of a file system.
+// Part is a directory of a file system. One directory may be several: of the file system of its mount,
+// and of what that keeps its files in.
 type Part struct {
-	FS   string   `json:"fs,omitempty"`
-	Root move.Raw `json:"root,omitempty"` // its path in the file system
-	At   move.Raw `json:"at,omitempty"`   // where it lies below the Spot; "": it is the Spot's own
+	FS     string   `json:"fs,omitempty"`
+	Root   move.Raw `json:"root,omitempty"`   // its path in the file system
+	At     move.Raw `json:"at,omitempty"`     // where it lies below the Spot; "": it is the Spot's own
+	Shared string   `json:"shared,omitempty"` // as the first of Spot.Shared, of a mount below
 }
 
 // Landing is where sources come to lie.
@@ -52,23 +54,30 @@ type Into struct {
 	Spot
 }
 
-// holds tells whether a directory is s or lies in it, and at which path below s.
+// holds tells whether a directory is s or lies in it, and at which path below s. One kernel may have one
+// file system of a server mounted twice, each by inodes of its own: what the server tells counts there too.
 func (s *Spot) holds(t *Spot) (rel string, is bool) {
 	if s.Kernel != "" && s.Kernel == t.Kernel {
 		if rel, is := above(s.Nodes, t.Nodes, string(t.Path)); is {
 			return rel, true
 		}
-		if t.FS == "" {
-			return "", false
-		}
-		for _, p := range append([]Part{s.Part}, s.Below...) {
-			if rest, is := below(string(p.Root), string(t.Root)); is && p.FS == t.FS {
-				return path.Join(string(p.At), rest), true
+		for _, p := range slices.Concat(s.Parts, s.Below) {
+			for _, q := range t.Parts {
+				if rest, is := below(string(p.Root), string(q.Root)); is && p.FS == q.FS {
+					return path.Join(string(p.At), rest), true
+				}
 			}
 		}
-		return "", false
 	}
-	return above(s.Shared, t.Shared, string(t.Path))
+	if rel, is := above(s.Shared, t.Shared, string(t.Path)); is {
+		return rel, true
+	}
+	for _, p := range s.Below {
+		if rel, is := above([]string{p.Shared}, t.Shared, string(t.Path)); is {
+			return path.Join(string(p.At), rel), true
+		}
+	}
+	return "", false
 }
 
 // above looks for the first of one chain of directories in another, and for the path from there

@@ -1,11 +1,9 @@
 package route
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
 	"os"
 	"path"
 	"strings"
@@ -21,20 +19,26 @@ type looker struct {
 	kernel string
 	mounts map[int]kernel.MountNode
 	order  []kernel.MountNode
+	gone   map[string]bool // servers that did not answer
 }
 
 func newLooker() *looker {
-	l := &looker{mounts: map[int]kernel.MountNode{}}
+	l := &looker{mounts: map[int]kernel.MountNode{}, gone: map[string]bool{}}
 	if b, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
 		l.kernel = strings.TrimSpace(string(b))
 	}
 	if b, err := os.ReadFile("/proc/self/mountinfo"); err == nil {
-		l.order, _ = kernel.ParseMountTree(b) // without it directories are known by their inodes alone
-	}
-	for _, m := range l.order {
-		l.mounts[m.ID] = m
+		order, _ := kernel.ParseMountTree(b) // without it directories are known by their inodes alone
+		l.take(order)
 	}
 	return l
+}
+
+func (l *looker) take(order []kernel.MountNode) {
+	l.order = order
+	for _, m := range order {
+		l.mounts[m.ID] = m
+	}
 }
 
 // Spots are where what is copied lies. Single entries of one directory have one Spot.
@@ -115,7 +119,7 @@ func (l *looker) look(at string, follow bool) (s Spot, err error) {
 	}
 	m, known := l.mountOf(fd)
 	if rest, is := below(m.Point, string(s.Path)); known && is && s.Path != "" {
-		s.Part = Part{FS: fsOf(m), Root: move.Raw(path.Join(m.Root, rest))}
+		s.Parts = l.parts(m, rest)
 		s.Below = l.below(m, string(s.Path))
 	}
 	return s, l.climb(fd, m, &s)
@@ -125,9 +129,9 @@ func (l *looker) look(at string, follow bool) (s Spot, err error) {
 // ends.
 func (l *looker) climb(fd int, m kernel.MountNode, s *Spot) error {
 	defer func() { _ = unix.Close(fd) }() // only a place to walk from
-	for first, share := true, sharing(m); ; first = false {
-		var st unix.Statx_t
-		if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW, unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
+	for first, share := true, l.server(m); ; first = false {
+		st, err := statOf(fd)
+		if err != nil {
 			if first {
 				return fmt.Errorf("look at %s: %w", s.Path, err)
 			}
@@ -169,70 +173,4 @@ func (l *looker) mountOf(fd int) (kernel.MountNode, bool) {
 	}
 	m, ok := l.mounts[id]
 	return m, ok
-}
-
-// fsOf names the file system of a mount within its kernel. Those of other hosts, and of processes, do not tell
-// which part of them a mount shows: what was mounted is part of the name there.
-func fsOf(m kernel.MountNode) string {
-	if m.Options["addr"] != "" || strings.ContainsAny(m.Source, ":@") || strings.HasPrefix(m.Type, "fuse") || m.Type == "9p" || strings.HasPrefix(m.Source, "//") {
-		return m.Dev + " " + m.Source
-	}
-	return m.Dev
-}
-
-// below are the mounts below a path of a mount, which a walk from there comes to.
-func (l *looker) below(top kernel.MountNode, at string) (out []Part) {
-	reached := map[int]bool{top.ID: true}
-	hidden := map[int]bool{}
-	for _, m := range l.order { // a mount comes after the one that it lies on
-		over, ok := l.mounts[m.Parent]
-		if ok && over.Point == m.Point && over.ID != m.ID {
-			hidden[over.ID] = true
-		}
-	}
-	for again := true; again; {
-		again = false
-		for _, m := range l.order {
-			rest, is := below(at, m.Point)
-			if !is || rest == "" || !reached[m.Parent] || reached[m.ID] {
-				continue
-			}
-			reached[m.ID], again = true, true
-			if !hidden[m.ID] {
-				out = append(out, Part{FS: fsOf(m), Root: move.Raw(m.Root), At: move.Raw(rest)})
-			}
-		}
-	}
-	return out
-}
-
-// sharing names the server of a mount, where clients of it have signs of a directory in common; "" where
-// not, or where the server is one to this host only.
-func sharing(m kernel.MountNode) string {
-	switch m.Type {
-	case "nfs", "nfs4", "cifs", "smb3":
-	default:
-		return ""
-	}
-	addr, err := netip.ParseAddr(m.Options["addr"])
-	if err != nil || addr.IsLoopback() || addr.IsLinkLocalUnicast() {
-		return ""
-	}
-	return addr.String()
-}
-
-// shared is what the server of a mount knows a directory by: of NFS its file handle, of SMB share, inode
-// and time of birth.
-func shared(fd int, server string, m kernel.MountNode, st *unix.Statx_t) string {
-	if strings.HasPrefix(m.Type, "nfs") {
-		h, _, err := unix.NameToHandleAt(fd, "", unix.AT_EMPTY_PATH)
-		if err != nil {
-			return ""
-		}
-		return fmt.Sprintf("nfs %s %d %s", server, h.Type(), hex.EncodeToString(h.Bytes()))
-	}
-	if st.Mask&unix.STATX_BTIME == 0 {
-		return ""
-	}
-	return fmt.Sprintf("smb %s %d %d.%09d", server, st.Ino, st.Btime.Sec, st.Btime.Nsec)
 }

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"linerate/internal/failure"
+	"linerate/internal/move"
 )
 
 // What two ends know of a directory decides, not how it is called: one kernel, one server, or nothing.
 func TestOnlyWhatIsKnownToOverlapIsRefused(t *testing.T) {
-	src := Spot{Name: "/t", Kernel: "k1", Path: "/t", Nodes: []string{"8:1:9", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t"},
+	src := Spot{Name: "/t", Kernel: "k1", Path: "/t", Nodes: []string{"8:1:9", "8:1:2"}, Parts: []Part{Part{FS: "8:1", Root: "/t"}},
 		Below: []Part{{FS: "8:2", Root: "/", At: "data"}}}
-	nfs := Spot{Name: "/m/t", Kernel: "k1", Path: "/m/t", Nodes: []string{"0:40:7", "0:40:2", "8:1:2"}, Shared: []string{"nfs 10.0.0.1 1 aa", "nfs 10.0.0.1 1 00"}, Part: Part{FS: "0:40 nas:/", Root: "/t"}}
+	nfs := Spot{Name: "/m/t", Kernel: "k1", Path: "/m/t", Nodes: []string{"0:40:7", "0:40:2", "8:1:2"}, Shared: []string{"nfs 10.0.0.1 1 aa", "nfs 10.0.0.1 1 00"}, Parts: []Part{Part{FS: "0:40 nas:/", Root: "/t"}}}
 	for name, c := range map[string]struct {
 		src     Spot
 		at      Spot
@@ -25,14 +26,14 @@ func TestOnlyWhatIsKnownToOverlapIsRefused(t *testing.T) {
 		"excluded":                   {src, src, "new", []string{"/new/"}, ""},
 		"below what is excluded":     {src, Spot{Kernel: "k1", Path: "/t/x", Nodes: []string{"8:1:5", "8:1:9", "8:1:2"}}, "new", []string{"/x"}, ""},
 		"excluded elsewhere":         {src, src, "new", []string{"/x/new"}, "lies in the source"},
-		"above":                      {src, Spot{Kernel: "k1", Path: "/", Nodes: []string{"8:1:2"}, Part: Part{FS: "8:1", Root: "/"}}, "", nil, ""},
-		"beside":                     {src, Spot{Kernel: "k1", Path: "/to", Nodes: []string{"8:1:4", "8:1:2"}, Part: Part{FS: "8:1", Root: "/to"}}, "", nil, ""},
-		"of another kernel":          {src, Spot{Kernel: "k2", Path: "/t/x", Nodes: src.Nodes, Part: src.Part}, "", nil, ""},
-		"of unknown kernels":         {Spot{Nodes: src.Nodes, Part: src.Part}, Spot{Nodes: src.Nodes, Part: src.Part}, "", nil, ""},
-		"bound elsewhere":            {src, Spot{Kernel: "k1", Path: "/b", Nodes: []string{"8:1:5", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t/x/y"}}, "", nil, "lies in the source"},
-		"bound elsewhere, excluded":  {src, Spot{Kernel: "k1", Path: "/b", Nodes: []string{"8:1:5", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t/x/y"}}, "", []string{"x"}, ""},
-		"mounted below":              {src, Spot{Kernel: "k1", Path: "/c", Nodes: []string{"8:2:5"}, Part: Part{FS: "8:2", Root: "/y"}}, "", nil, "lies in the source"},
-		"mounted below, excluded":    {src, Spot{Kernel: "k1", Path: "/c", Nodes: []string{"8:2:5"}, Part: Part{FS: "8:2", Root: "/y"}}, "", []string{"/data/y"}, ""},
+		"above":                      {src, Spot{Kernel: "k1", Path: "/", Nodes: []string{"8:1:2"}, Parts: []Part{Part{FS: "8:1", Root: "/"}}}, "", nil, ""},
+		"beside":                     {src, Spot{Kernel: "k1", Path: "/to", Nodes: []string{"8:1:4", "8:1:2"}, Parts: []Part{Part{FS: "8:1", Root: "/to"}}}, "", nil, ""},
+		"of another kernel":          {src, Spot{Kernel: "k2", Path: "/t/x", Nodes: src.Nodes, Parts: src.Parts}, "", nil, ""},
+		"of unknown kernels":         {Spot{Nodes: src.Nodes, Parts: src.Parts}, Spot{Nodes: src.Nodes, Parts: src.Parts}, "", nil, ""},
+		"bound elsewhere":            {src, Spot{Kernel: "k1", Path: "/b", Nodes: []string{"8:1:5", "8:1:2"}, Parts: []Part{Part{FS: "8:1", Root: "/t/x/y"}}}, "", nil, "lies in the source"},
+		"bound elsewhere, excluded":  {src, Spot{Kernel: "k1", Path: "/b", Nodes: []string{"8:1:5", "8:1:2"}, Parts: []Part{Part{FS: "8:1", Root: "/t/x/y"}}}, "", []string{"x"}, ""},
+		"mounted below":              {src, Spot{Kernel: "k1", Path: "/c", Nodes: []string{"8:2:5"}, Parts: []Part{Part{FS: "8:2", Root: "/y"}}}, "", nil, "lies in the source"},
+		"mounted below, excluded":    {src, Spot{Kernel: "k1", Path: "/c", Nodes: []string{"8:2:5"}, Parts: []Part{Part{FS: "8:2", Root: "/y"}}}, "", []string{"/data/y"}, ""},
 		"an export, by two":          {nfs, Spot{Kernel: "k2", Path: "/n/t/x", Nodes: []string{"0:50:8"}, Shared: []string{"nfs 10.0.0.1 1 bb", "nfs 10.0.0.1 1 aa", "nfs 10.0.0.1 1 00"}}, "", nil, "lies in the source"},
 		"another server's":           {nfs, Spot{Kernel: "k2", Path: "/n/t/x", Nodes: []string{"0:40:7"}, Shared: []string{"nfs 10.0.0.2 1 bb", "nfs 10.0.0.2 1 aa"}}, "", nil, ""},
 		"a server's that tells less": {Spot{Kernel: "k1", Shared: []string{""}}, Spot{Kernel: "k2", Shared: []string{""}}, "", nil, ""},
@@ -42,6 +43,44 @@ func TestOnlyWhatIsKnownToOverlapIsRefused(t *testing.T) {
 		err := l.Apart([]Spot{c.src}, false, c.exclude)
 		if c.want == "" && err != nil || c.want != "" && (failure.KindOf(err) != failure.Usage || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// One kernel may have two mounts of one server's file system, which share nothing that the kernel numbers.
+func TestTwoMountsOfAServerAreOneDirectory(t *testing.T) {
+	at := func(dev, dir string, signs ...string) Spot {
+		return Spot{Name: "/m", Kernel: "k", Path: "/m/" + "x", Nodes: []string{dev + ":7", dev + ":2"}, Shared: signs,
+			Parts: []Part{{FS: dev + " nas:/", Root: "/"}, {FS: "nfs 10.0.0.1", Root: "/pool" + move.Raw(dir)}}}
+	}
+	signs := at("0:40", "/t", "nfs 10.0.0.1 1 aa", "nfs 10.0.0.1 1 00")
+	plain := at("0:40", "/t")
+	bottom := Spot{Name: "/", Kernel: "k", Path: "/", Nodes: []string{"8:1:2"}, Parts: []Part{{FS: "8:1", Root: "/"}},
+		Below: []Part{{FS: "0:40 nas:/", Root: "/", At: "m/t", Shared: "nfs 10.0.0.1 1 aa"}}}
+	other := Spot{Kernel: "k2", Path: "/n/t", Shared: signs.Shared}
+	for name, c := range map[string]struct {
+		src, in Spot
+		exclude []string
+		refused bool
+	}{
+		"by handles":               {signs, at("0:50", "/else", "nfs 10.0.0.1 1 aa"), nil, true},
+		"by the server's path":     {plain, at("0:50", "/t"), nil, true},
+		"an export below":          {plain, at("0:50", "/t/in"), nil, true},
+		"beside":                   {plain, at("0:50", "/to"), nil, false},
+		"below what is copied":     {bottom, at("0:50", "/else", "nfs 10.0.0.1 1 aa"), nil, true},
+		"below, of two hosts":      {bottom, other, nil, true},
+		"below, which is left out": {bottom, other, []string{"/m/t"}, false},
+	} {
+		l := Landing{Name: "/to", At: c.in}
+		if err := l.Apart([]Spot{c.src}, false, c.exclude); (failure.KindOf(err) == failure.Usage) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.exclude != nil {
+			continue
+		}
+		l = Landing{Name: "/to", At: c.src, Into: []Into{{"", c.src}}}
+		if err := l.Apart([]Spot{c.in}, true, nil); (failure.KindOf(err) == failure.Usage) != c.refused {
+			t.Errorf("%s, deleting: %v", name, err)
 		}
 	}
 }
@@ -62,8 +101,8 @@ func TestOneHostNeedsNoBootID(t *testing.T) {
 
 // A source in a directory that is emptied of what the source lacks is refused, a single file's too.
 func TestASourceInWhatIsEmptiedIsRefused(t *testing.T) {
-	top := Spot{Kernel: "k", Path: "/t", Nodes: []string{"8:1:9", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t"}}
-	in := Spot{Name: "/t/in", Kernel: "k", Path: "/t/in", Nodes: []string{"8:1:5", "8:1:9", "8:1:2"}, Part: Part{FS: "8:1", Root: "/t/in"}}
+	top := Spot{Kernel: "k", Path: "/t", Nodes: []string{"8:1:9", "8:1:2"}, Parts: []Part{Part{FS: "8:1", Root: "/t"}}}
+	in := Spot{Name: "/t/in", Kernel: "k", Path: "/t/in", Nodes: []string{"8:1:5", "8:1:9", "8:1:2"}, Parts: []Part{Part{FS: "8:1", Root: "/t/in"}}}
 	file := in
 	file.File = true
 	for name, c := range map[string]struct {

@@ -1,0 +1,66 @@
+package route
+
+import (
+	"path"
+	"strings"
+
+	"linerate/internal/kernel"
+	"linerate/internal/move"
+)
+
+// fsOf names the file system of a mount within its kernel. Those of other hosts, and of processes, do not tell
+// which part of them a mount shows: what was mounted is part of the name there.
+func fsOf(m kernel.MountNode) string {
+	if m.Options["addr"] != "" || strings.ContainsAny(m.Source, ":@") || strings.HasPrefix(m.Type, "fuse") || m.Type == "9p" || strings.HasPrefix(m.Source, "//") {
+		return m.Dev + " " + m.Source
+	}
+	return m.Dev
+}
+
+// parts are a path of a mount as a directory of its file system, and of what that keeps its files in.
+func (l *looker) parts(m kernel.MountNode, rest string) []Part {
+	out := []Part{{FS: fsOf(m), Root: move.Raw(path.Join(m.Root, rest))}}
+	if server, top := l.server(m), served(m); server != "" && top != "" {
+		out = append(out, Part{FS: "nfs " + server, Root: move.Raw(path.Join(top, rest))})
+	}
+	return out
+}
+
+// served is the path on its server that an NFS mount shows at its point, also where it is bound from
+// another one: its source tells it, and its root always is "/". "" where it is of another kind.
+func served(m kernel.MountNode) string {
+	if _, dir, ok := strings.Cut(m.Source, ":/"); ok && strings.HasPrefix(m.Type, "nfs") {
+		return path.Clean("/" + dir)
+	}
+	return ""
+}
+
+// below are the mounts below a path of a mount, which a walk from there comes to.
+func (l *looker) below(top kernel.MountNode, at string) (out []Part) {
+	reached := map[int]bool{top.ID: true}
+	hidden := map[int]bool{}
+	for _, m := range l.order { // a mount comes after the one that it lies on
+		over, ok := l.mounts[m.Parent]
+		if ok && over.Point == m.Point && over.ID != m.ID {
+			hidden[over.ID] = true
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, m := range l.order {
+			rest, is := below(at, m.Point)
+			if !is || rest == "" || !reached[m.Parent] || reached[m.ID] {
+				continue
+			}
+			reached[m.ID], again = true, true
+			if !hidden[m.ID] {
+				for _, p := range l.parts(m, "") {
+					p.At = move.Raw(rest)
+					out = append(out, p)
+				}
+				out[len(out)-1].Shared = l.bottom(m)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+package route
+
+import (
+	"fmt"
+	"testing"
+
+	"linerate/internal/kernel"
+)
+
+// lookerOf is a looker of the mounts of a host.
+func lookerOf(t *testing.T, mountinfo string) *looker {
+	t.Helper()
+	l := &looker{kernel: "k", mounts: map[int]kernel.MountNode{}, gone: map[string]bool{}}
+	order, err := kernel.ParseMountTree([]byte(mountinfo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.take(order)
+	return l
+}
+
+// Mounts of a server are known by its address and path, whichever export each of them is of.
+func TestMountsOfAServerAreKnownByItsPath(t *testing.T) {
+	l := lookerOf(t, `30 1 8:1 / / rw - ext4 /dev/sda1 rw
+31 30 0:40 / /a rw - nfs4 nas:/pool rw,vers=4.2,addr=10.0.0.1
+32 30 0:41 / /b rw - nfs nas:/pool/sub rw,vers=3,addr=10.0.0.1
+33 30 0:42 / /c rw - nfs4 localhost:/pool rw,addr=127.0.0.1
+34 30 0:43 / /d rw - nfs4 [2001:db8::1]:/ rw,addr=2001:db8::1
+35 30 0:44 / /e rw - cifs //nas/pool rw,addr=10.0.0.1
+`)
+	for id, want := range map[int]string{
+		30: "[{8:1 /x  }]",
+		31: "[{0:40 nas:/pool /x  } {nfs 10.0.0.1 /pool/x  }]",
+		32: "[{0:41 nas:/pool/sub /x  } {nfs 10.0.0.1 /pool/sub/x  }]",
+		33: "[{0:42 localhost:/pool /x  } {nfs 127.0.0.1 of k /pool/x  }]",
+		34: "[{0:43 [2001:db8::1]:/ /x  } {nfs 2001:db8::1 /x  }]",
+		35: "[{0:44 //nas/pool /x  }]",
+	} {
+		if got := fmt.Sprint(l.parts(l.mounts[id], "x")); got != want {
+			t.Errorf("mount %d: %s, want %s", id, got, want)
+		}
+	}
+}

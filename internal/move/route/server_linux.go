@@ -1,0 +1,90 @@
+package route
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/kernel"
+)
+
+// server names the server of a mount, where clients of it have signs of a directory in common; "" where
+// not. What is a server to this host only is named as this kernel's.
+func (l *looker) server(m kernel.MountNode) string {
+	switch m.Type {
+	case "nfs", "nfs4", "cifs", "smb3":
+	default:
+		return ""
+	}
+	addr, err := netip.ParseAddr(m.Options["addr"])
+	switch {
+	case err != nil:
+		return ""
+	case addr.IsLoopback() || addr.IsLinkLocalUnicast():
+		if l.kernel == "" {
+			return ""
+		}
+		return addr.String() + " of " + l.kernel
+	}
+	return addr.String()
+}
+
+// answers is how long servers have to tell what a mount below is: a copy that leaves out the mount of a
+// server that is gone does not wait for it.
+const answers = 2 * time.Second
+
+// bottom is what the server of a mount knows the directory at its point by; "" where it does not tell.
+func (l *looker) bottom(m kernel.MountNode) string {
+	server := l.server(m)
+	if server == "" || l.gone[server] {
+		return ""
+	}
+	told := make(chan string, 1)
+	go func() { told <- signOf(m, server) }() // ends when the server answers, or with the process
+	select {
+	case sign := <-told:
+		return sign
+	case <-time.After(answers):
+		l.gone[server] = true
+		return ""
+	}
+}
+
+func signOf(m kernel.MountNode, server string) string {
+	fd, err := unix.Open(m.Point, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "" // not to be looked at by this user, or a file
+	}
+	defer func() { _ = unix.Close(fd) }() // only looked at
+	st, err := statOf(fd)
+	dev := fmt.Sprintf("%d:%d", st.Dev_major, st.Dev_minor)
+	if err != nil || dev != m.Dev {
+		return "" // another one lies there by now
+	}
+	return shared(fd, server, m, &st)
+}
+
+// statOf is what shared asks of an open directory.
+func statOf(fd int) (st unix.Statx_t, err error) {
+	return st, unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW, unix.STATX_INO|unix.STATX_BTIME, &st)
+}
+
+// shared is what the server of a mount knows a directory by: of NFS its file handle, of SMB share, inode
+// and time of birth.
+func shared(fd int, server string, m kernel.MountNode, st *unix.Statx_t) string {
+	if strings.HasPrefix(m.Type, "nfs") {
+		h, _, err := unix.NameToHandleAt(fd, "", unix.AT_EMPTY_PATH)
+		if err != nil {
+			return ""
+		}
+		return fmt.Sprintf("nfs %s %d %s", server, h.Type(), hex.EncodeToString(h.Bytes()))
+	}
+	if st.Mask&unix.STATX_BTIME == 0 {
+		return ""
+	}
+	return fmt.Sprintf("smb %s %d %d.%09d", server, st.Ino, st.Btime.Sec, st.Btime.Nsec)
+}

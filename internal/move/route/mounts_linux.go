@@ -1,8 +1,12 @@
 package route
 
 import (
+	"fmt"
+	"os"
 	"path"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"linerate/internal/kernel"
 	"linerate/internal/move"
@@ -23,7 +27,52 @@ func (l *looker) parts(m kernel.MountNode, rest string) []Part {
 	if server, top := l.server(m), served(m); server != "" && top != "" {
 		out = append(out, Part{FS: "nfs " + server, Root: move.Raw(path.Join(top, rest))})
 	}
+	if upper := m.Options["upperdir"]; m.Type == "overlay" {
+		out = append(out, l.layer(upper, path.Join(m.Root, rest))...)
+	}
 	return out
+}
+
+// lower are what a path of an overlay shows as long as nobody has written there: of use to who reads it,
+// because what is written to the overlay does not come to lie in them.
+func (l *looker) lower(m kernel.MountNode, rest string) (out []Part) {
+	if m.Type != "overlay" {
+		return nil
+	}
+	const colon = "\x00" // in a name; no path has this byte
+	list := strings.ReplaceAll(m.Options["lowerdir"], `\:`, colon)
+	for dir := range strings.SplitSeq(list, ":") {
+		out = append(out, l.layer(strings.ReplaceAll(dir, colon, ":"), path.Join(m.Root, rest))...)
+	}
+	return out
+}
+
+// layer are a path of an overlay as a directory of the file system that one layer is of; none where the
+// layer is not to be reached by its name, as from within a container.
+func (l *looker) layer(dir, rest string) []Part {
+	if !path.IsAbs(dir) {
+		return nil
+	}
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = unix.Close(fd) }() // only looked at
+	m, known := l.mountOf(fd)
+	top, is := below(m.Point, realOf(fd))
+	if !known || !is {
+		return nil
+	}
+	return l.parts(m, path.Join(top, rest))
+}
+
+// realOf is the path without links of an open directory, as this process sees it; "": not known.
+func realOf(fd int) string {
+	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+	if err != nil || !path.IsAbs(real) {
+		return ""
+	}
+	return real
 }
 
 // served is the path on its server that an NFS mount shows at its point, also where it is bound from

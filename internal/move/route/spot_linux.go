@@ -19,6 +19,7 @@ type looker struct {
 	kernel string
 	mounts map[int]kernel.MountNode
 	order  []kernel.MountNode
+	reads  bool            // what it looks at is a source
 	gone   map[string]bool // servers that did not answer
 }
 
@@ -44,6 +45,7 @@ func (l *looker) take(order []kernel.MountNode) {
 // Spots are where what is copied lies. Single entries of one directory have one Spot.
 func (s Source) Spots() ([]Spot, error) {
 	l := newLooker()
+	l.reads = true
 	var out []Spot
 	seen := map[string]bool{}
 	for i, t := range s.Tops {
@@ -114,12 +116,13 @@ func (l *looker) look(at string, follow bool) (s Spot, err error) {
 		return s, &fs.PathError{Op: "open", Path: at, Err: err}
 	}
 	s.Kernel = l.kernel
-	if real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && path.IsAbs(real) {
-		s.Path = move.Raw(real)
-	}
+	s.Path = move.Raw(realOf(fd))
 	m, known := l.mountOf(fd)
 	if rest, is := below(m.Point, string(s.Path)); known && is && s.Path != "" {
 		s.Parts = l.parts(m, rest)
+		if l.reads {
+			s.Parts = append(s.Parts, l.lower(m, rest)...)
+		}
 		s.Below = l.below(m, string(s.Path))
 	}
 	return s, l.climb(fd, m, &s)

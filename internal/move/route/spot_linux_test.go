@@ -17,12 +17,19 @@ import (
 const boundEnv = "LINERATE_TEST_BOUND"
 
 // Mounts that lead to one directory by several names are made in a namespace of its own.
-func TestDirectoriesAreFoundByOtherNames(t *testing.T) {
+func TestDirectoriesAreFoundByOtherNames(t *testing.T) { inNamespace(t, bound) }
+
+// What an overlay is written to is found by the name of its upper directory, and that by the overlay's.
+func TestAnOverlayIsFoundByItsLayers(t *testing.T) { inNamespace(t, overlaid) }
+
+// inNamespace runs this test once more, with mounts of its own, and there what it is to do.
+func inNamespace(t *testing.T, do func(t *testing.T, dir string)) {
+	t.Helper()
 	if dir := os.Getenv(boundEnv); dir != "" {
-		bound(t, dir)
+		do(t, dir)
 		return
 	}
-	cmd := kernel.Exec(context.Background(), os.Args[0], "-test.run=^TestDirectoriesAreFoundByOtherNames$", "-test.v")
+	cmd := kernel.Exec(context.Background(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), boundEnv+"="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
@@ -34,8 +41,46 @@ func TestDirectoriesAreFoundByOtherNames(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("needs user namespaces: %v", err)
 	}
-	if err := cmd.Wait(); err != nil || !bytes.Contains(out.Bytes(), []byte("--- PASS")) {
+	if err := cmd.Wait(); err != nil {
 		t.Errorf("in a namespace: %v\n%s", err, out.Bytes())
+	} else if bytes.Contains(out.Bytes(), []byte("--- SKIP")) {
+		t.Skipf("in a namespace: %s", out.Bytes())
+	} else if !bytes.Contains(out.Bytes(), []byte("--- PASS")) {
+		t.Errorf("in a namespace: %s", out.Bytes())
+	}
+}
+
+func overlaid(t *testing.T, dir string) {
+	if err := unix.Mount("none", dir, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"up/data/in", "low/data/old", "work", "m", "t/fs", "other"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	options := "userxattr,lowerdir=" + dir + "/low,upperdir=" + dir + "/up,workdir=" + dir + "/work"
+	if err := unix.Mount("none", filepath.Join(dir, "m"), "overlay", 0, options); err != nil {
+		t.Skipf("needs overlays within user namespaces: %v", err)
+	}
+	if err := unix.Mount(filepath.Join(dir, "m/data"), filepath.Join(dir, "t/fs"), "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []moves{
+		{"up/data/", "m/data/new", false, true},
+		{"up/data/", "m/data", false, true},
+		{"m/data/", "up/data/new", false, true},
+		{"up/data/in/", "m/data", true, true},
+		{"up/data/", "t/fs/new", false, true}, // bound from the overlay
+		{"t/", "up/data/new", false, true},
+		{"m/data/", "low/data/new", false, true}, // which the overlay shows
+		{"m/data/old/", "low/data/", true, true},
+		{"low/data/", "m/data/new", false, false}, // which is not written to the lower directory
+		{"low/data/old/", "m/data", true, false},
+		{"up/data/", "m/else", false, false},
+		{"m/data/", "other", true, false},
+	} {
+		c.check(t, dir)
 	}
 }
 
@@ -62,11 +107,7 @@ func bound(t *testing.T, dir string) {
 	mount(filepath.Join(dir, "t/in"), "bound", "", unix.MS_BIND)
 	mount(filepath.Join(dir, "t/in"), "away", "", unix.MS_BIND)
 	mount("none", "away", "tmpfs", 0) // hides it
-	for _, c := range []struct {
-		from, to string
-		deletes  bool
-		refused  bool
-	}{
+	for _, c := range []moves{
 		{"t", "t", false, true},
 		{"t/", "t/in/deep/new", false, true},
 		{"t", "bound", false, true},
@@ -84,24 +125,36 @@ func bound(t *testing.T, dir string) {
 		{"t/in/deep", "bound/", false, true},
 		{"other/", "t", true, false},
 	} {
-		src, err := SourceOf([]string{dir + "/" + c.from})
-		if err != nil {
-			t.Fatal(err)
-		}
-		to, err := TargetOf(dir+"/"+c.to, src.One())
-		if err != nil {
-			t.Fatal(err)
-		}
-		spots, err := src.Spots()
-		if err != nil {
-			t.Fatal(err)
-		}
-		land, err := to.Landing(src.Whole())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := land.Apart(spots, c.deletes, nil); (failure.KindOf(err) == failure.Usage) != c.refused {
-			t.Errorf("%s to %s, deletes %v: %v", c.from, c.to, c.deletes, err)
-		}
+		c.check(t, dir)
+	}
+}
+
+// moves is a copy, and whether it is refused.
+type moves struct {
+	from, to string
+	deletes  bool
+	refused  bool
+}
+
+func (c moves) check(t *testing.T, dir string) {
+	t.Helper()
+	src, err := SourceOf([]string{dir + "/" + c.from})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := TargetOf(dir+"/"+c.to, src.One())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spots, err := src.Spots()
+	if err != nil {
+		t.Fatal(err)
+	}
+	land, err := to.Landing(src.Whole())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := land.Apart(spots, c.deletes, nil); (failure.KindOf(err) == failure.Usage) != c.refused {
+		t.Errorf("%s to %s, deletes %v: %v", c.from, c.to, c.deletes, err)
 	}
 }

@@ -54,44 +54,53 @@ type Into struct {
 	Spot
 }
 
-// holds tells whether a directory is s or lies in it, and at which path below s. One kernel may have one
-// file system of a server mounted twice, each by inodes of its own: what the server tells counts there too.
-func (s *Spot) holds(t *Spot) (rel string, is bool) {
+// within is where a directory lies in another one.
+type within struct {
+	rel   string // the path from the outer one; "": it is the outer one itself
+	known bool   // else it lies in the outer one, at a path that its kernel does not tell
+}
+
+// holds tells whether a directory is s or lies in it, and where. One kernel may have one file system of a
+// server mounted twice, each by inodes of its own: what the server tells counts there too.
+func (s *Spot) holds(t *Spot) (at within, is bool) {
 	if s.Kernel != "" && s.Kernel == t.Kernel {
-		if rel, is := above(s.Nodes, t.Nodes, string(t.Path)); is {
-			return rel, true
+		if at, is := above(s.Nodes, t.Nodes, string(t.Path)); is {
+			return at, true
 		}
 		for _, p := range slices.Concat(s.Parts, s.Below) {
 			for _, q := range t.Parts {
 				if rest, is := below(string(p.Root), string(q.Root)); is && p.FS == q.FS {
-					return path.Join(string(p.At), rest), true
+					return within{path.Join(string(p.At), rest), true}, true
 				}
 			}
 		}
 	}
-	if rel, is := above(s.Shared, t.Shared, string(t.Path)); is {
-		return rel, true
+	if at, is := above(s.Shared, t.Shared, string(t.Path)); is {
+		return at, true
 	}
 	for _, p := range s.Below {
-		if rel, is := above([]string{p.Shared}, t.Shared, string(t.Path)); is {
-			return path.Join(string(p.At), rel), true
+		if at, is := above([]string{p.Shared}, t.Shared, string(t.Path)); is {
+			return within{path.Join(string(p.At), at.rel), at.known}, true
 		}
 	}
-	return "", false
+	return within{}, false
 }
 
 // above looks for the first of one chain of directories in another, and for the path from there
-// down to where the other begins, which is the end of at.
-func above(s, t []string, at string) (rel string, is bool) {
+// down to where the other begins, which is the end of name ("": not known).
+func above(s, t []string, name string) (at within, is bool) {
 	if len(s) == 0 || s[0] == "" {
-		return "", false
+		return within{}, false
 	}
 	i := slices.Index(t, s[0])
 	if i < 0 {
-		return "", false
+		return within{}, false
 	}
-	names := strings.Split(strings.Trim(at, "/"), "/")
-	return path.Join(names[max(0, len(names)-i):]...), true
+	names := strings.Split(strings.Trim(name, "/"), "/")
+	if i > 0 && name == "" || i > len(names) {
+		return within{}, true
+	}
+	return within{path.Join(names[len(names)-i:]...), true}, true
 }
 
 // below tells whether path is top or below it, and where.
@@ -129,13 +138,21 @@ func (l *Landing) Apart(from []Spot, deletes bool, exclude []string) error {
 		}
 		for j := range l.Into {
 			d := &l.Into[j]
-			rel, is := d.holds(s)
-			if is && deletes && !leftOut(x, d.As, rel) {
-				return failure.Of(failure.Usage, "the source %s lies in the target, at %s, and would be deleted there; nothing was deleted: copy to a directory that does not hold it%s", s.Name, move.Quote("./"+path.Join(d.As, rel)), l.otherwise(s))
+			at, is := d.holds(s)
+			if is && deletes && !leftOut(x, d.As, at, "") {
+				return failure.Of(failure.Usage, "the source %s lies in the target%s, and would be deleted there; nothing was deleted: copy to a directory that does not hold it%s", s.Name, d.named(at), l.otherwise(s))
 			}
 		}
 	}
 	return nil
+}
+
+// named tells where in the target something lies.
+func (d *Into) named(at within) string {
+	if !at.known {
+		return ""
+	}
+	return ", at " + move.Quote("./"+path.Join(d.As, at.rel))
 }
 
 // outside refuses a target inside one source.
@@ -143,15 +160,15 @@ func (l *Landing) outside(s *Spot, x tree.Excludes) error {
 	if s.File {
 		return nil
 	}
-	if rel, is := s.holds(&l.At); is && !leftOut(x, string(s.Own), path.Join(rel, l.Rest)) {
+	if at, is := s.holds(&l.At); is && !leftOut(x, string(s.Own), at, l.Rest) {
 		return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself%s", l.Name, s.Name, l.otherwise(s))
 	}
 	for i := range l.Into {
-		rel, is := s.holds(&l.Into[i].Spot)
-		if is && rel == "" {
+		at, is := s.holds(&l.Into[i].Spot)
+		if is && at.known && at.rel == "" {
 			return failure.Of(failure.Usage, "source %s and target are the same directory%s", s.Name, l.otherwise(s))
 		}
-		if is && !leftOut(x, string(s.Own), rel) {
+		if is && !leftOut(x, string(s.Own), at, "") {
 			return failure.Of(failure.Usage, "%s in target %s lies in the source %s: it would be copied into itself%s", move.Quote("./"+l.Into[i].As), l.Name, s.Name, l.otherwise(s))
 		}
 	}
@@ -170,11 +187,12 @@ func (l *Landing) otherwise(s *Spot) string {
 	return " (both names lead to one file system)"
 }
 
-// leftOut tells whether exclusions match a directory below a source, or one above it. own is the
-// name that globs begin with there.
-func leftOut(x tree.Excludes, own, rel string) bool {
+// leftOut tells whether exclusions match rest of a directory that lies in a source, or a directory above
+// it. own is the name that globs begin with there. Nothing is known to match a path that is not known.
+func leftOut(x tree.Excludes, own string, in within, rest string) bool {
+	rel := path.Join(in.rel, rest)
 	at := strings.Trim(own+"/"+rel, "/")
-	if rel == "" {
+	if rel == "" || !in.known {
 		return false
 	}
 	for i := range len(at) {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -116,7 +117,9 @@ func (l *looker) look(at string, follow bool) (s Spot, err error) {
 		return s, &fs.PathError{Op: "open", Path: at, Err: err}
 	}
 	s.Kernel = l.kernel
-	s.Path = move.Raw(realOf(fd))
+	if s.Path = move.Raw(realOf(fd)); s.Path == "" {
+		s.Path = move.Raw(walked(fd, at))
+	}
 	m, known := l.mountOf(fd)
 	if rest, is := below(m.Point, string(s.Path)); known && is && s.Path != "" {
 		s.Parts = l.parts(m, rest)
@@ -126,6 +129,27 @@ func (l *looker) look(at string, follow bool) (s Spot, err error) {
 		s.Below = l.below(m, string(s.Path))
 	}
 	return s, l.climb(fd, m, &s)
+}
+
+// walked is the path without links of an open directory, found from the name by which it was opened, as
+// where there is no /proc; "" where that leads elsewhere by now.
+func walked(fd int, at string) string {
+	if !path.IsAbs(at) {
+		dir, err := os.Getwd()
+		if err != nil {
+			return ""
+		}
+		at = dir + "/" + at // not cleaned: what '..' means after a link is left to the system
+	}
+	real, err := filepath.EvalSymlinks(at)
+	if err != nil {
+		return ""
+	}
+	var here, there unix.Stat_t
+	if unix.Fstat(fd, &here) != nil || unix.Lstat(real, &there) != nil || here.Dev != there.Dev || here.Ino != there.Ino {
+		return ""
+	}
+	return real
 }
 
 // climb notes a directory and those above it, and closes fd. Where this user may look no further it

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -21,6 +22,44 @@ func TestDirectoriesAreFoundByOtherNames(t *testing.T) { inNamespace(t, bound) }
 
 // What an overlay is written to is found by the name of its upper directory, and that by the overlay's.
 func TestAnOverlayIsFoundByItsLayers(t *testing.T) { inNamespace(t, overlaid) }
+
+// Without /proc too exclusions count, and names tell what lies where.
+func TestWithoutProcPathsAreKnown(t *testing.T) { inNamespace(t, withoutProc) }
+
+func withoutProc(t *testing.T, dir string) {
+	for _, d := range []string{"t/in/deep", "other"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("t/in", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("none", "/proc", "tmpfs", 0, ""); err != nil {
+		t.Skipf("needs to hide /proc: %v", err)
+	}
+	t.Chdir(dir)
+	for _, c := range []struct {
+		moves
+		exclude, says string
+	}{
+		{moves{"t/", "t/in/deep", false, true}, "/other", "lies in the source"},
+		{moves{"t/", "t/in/deep", false, false}, "/in", ""},
+		{moves{"t/", "link/deep", false, false}, "/in/deep", ""},
+		{moves{"t/", "link/deep/new", false, false}, "/in/deep/new", ""},
+		{moves{"t/in/deep/", "t", true, true}, "/deep", "./in/deep"},
+		{moves{"t/in/deep/", "link", true, false}, "/deep", ""},
+		{moves{"t/in/", "link", false, true}, "/in", "lies in the source"},
+		{moves{"t/", "other", true, false}, "/in", ""},
+	} {
+		for _, at := range []string{dir + "/", ""} {
+			err := c.apart(t, at, c.exclude)
+			if c.refused != (err != nil) || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s%s to %s without %s, deletes %v: %v", at, c.from, c.to, c.exclude, c.deletes, err)
+			}
+		}
+	}
+}
 
 // inNamespace runs this test once more, with mounts of its own, and there what it is to do.
 func inNamespace(t *testing.T, do func(t *testing.T, dir string)) {
@@ -138,11 +177,18 @@ type moves struct {
 
 func (c moves) check(t *testing.T, dir string) {
 	t.Helper()
-	src, err := SourceOf([]string{dir + "/" + c.from})
+	if err := c.apart(t, dir+"/"); (failure.KindOf(err) == failure.Usage) != c.refused {
+		t.Errorf("%s to %s, deletes %v: %v", c.from, c.to, c.deletes, err)
+	}
+}
+
+func (c moves) apart(t *testing.T, dir string, exclude ...string) error {
+	t.Helper()
+	src, err := SourceOf([]string{dir + c.from})
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := TargetOf(dir+"/"+c.to, src.One())
+	to, err := TargetOf(dir+c.to, src.One())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +200,6 @@ func (c moves) check(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := land.Apart(spots, c.deletes, nil); (failure.KindOf(err) == failure.Usage) != c.refused {
-		t.Errorf("%s to %s, deletes %v: %v", c.from, c.to, c.deletes, err)
-	}
+	land.OneKernel(spots)
+	return land.Apart(spots, c.deletes, exclude)
 }

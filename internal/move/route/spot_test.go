@@ -99,6 +99,20 @@ func TestOneHostNeedsNoBootID(t *testing.T) {
 	}
 }
 
+// What lies in a directory at a path that is not known is not called the directory itself.
+func TestAPathThatIsNotKnownIsItsOwnState(t *testing.T) {
+	top, in := Spot{Name: "/t", Kernel: "k", Nodes: []string{"8:1:9", "8:1:2"}}, Spot{Name: "/t/in", Kernel: "k", Nodes: []string{"8:1:5", "8:1:9", "8:1:2"}}
+	inside, emptied := Landing{Name: "/to", At: Spot{}, Into: []Into{{"as", in}}}, Landing{Name: "/to", Into: []Into{{"", top}}}
+	for want, err := range map[string]error{
+		"./as in target /to lies in the source /t: ":      inside.Apart([]Spot{top}, false, []string{"/in"}),
+		"the source /t/in lies in the target, and would ": emptied.Apart([]Spot{in}, true, []string{"/in"}),
+	} {
+		if failure.KindOf(err) != failure.Usage || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // A source in a directory that is emptied of what the source lacks is refused, a single file's too.
 func TestASourceInWhatIsEmptiedIsRefused(t *testing.T) {
 	top := Spot{Kernel: "k", Path: "/t", Nodes: []string{"8:1:9", "8:1:2"}, Parts: []Part{Part{FS: "8:1", Root: "/t"}}}

@@ -87,29 +87,51 @@ func served(m kernel.MountNode) string {
 // below are the mounts below a path of a mount, which a walk from there comes to.
 func (l *looker) below(top kernel.MountNode, at string) (out []Part) {
 	reached := map[int]bool{top.ID: true}
-	hidden := map[int]bool{}
-	for _, m := range l.order { // a mount comes after the one that it lies on
-		over, ok := l.mounts[m.Parent]
-		if ok && over.Point == m.Point && over.ID != m.ID {
-			hidden[over.ID] = true
-		}
-	}
+	points := l.points()
 	for again := true; again; {
 		again = false
 		for _, m := range l.order {
 			rest, is := below(at, m.Point)
-			if !is || rest == "" || !reached[m.Parent] || reached[m.ID] {
+			if !is || rest == "" || !reached[m.Parent] || reached[m.ID] || hidden(m, points) {
 				continue
 			}
 			reached[m.ID], again = true, true
-			if !hidden[m.ID] {
-				for _, p := range l.parts(m, "") {
-					p.At = move.Raw(rest)
-					out = append(out, p)
-				}
-				out[len(out)-1].Shared = l.bottom(m)
+			if points[mountPoint{m.ID, m.Point}] {
+				continue // another one lies over all of it
 			}
+			for _, p := range l.parts(m, "") {
+				p.At = move.Raw(rest)
+				out = append(out, p)
+			}
+			out[len(out)-1].Shared = l.bottom(m)
 		}
 	}
 	return out
+}
+
+// mountPoint is a directory of a mount on which another one lies.
+type mountPoint struct {
+	on  int
+	dir string
+}
+
+func (l *looker) points() map[mountPoint]bool {
+	out := map[mountPoint]bool{}
+	for _, m := range l.order {
+		if m.ID != m.Parent {
+			out[mountPoint{m.Parent, m.Point}] = true
+		}
+	}
+	return out
+}
+
+// hidden tells whether a mount lies on the same one as another does that is mounted over a directory above:
+// no walk comes to it, nor to what lies on it. One over the other's own point lies on that.
+func hidden(m kernel.MountNode, points map[mountPoint]bool) bool {
+	for dir := m.Point; dir != "/"; {
+		if dir = path.Dir(dir); points[mountPoint{m.Parent, dir}] {
+			return true
+		}
+	}
+	return false
 }

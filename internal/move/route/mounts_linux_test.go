@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"linerate/internal/kernel"
@@ -39,5 +40,28 @@ func TestMountsOfAServerAreKnownByItsPath(t *testing.T) {
 		if got := fmt.Sprint(l.parts(l.mounts[id], "x")); got != want {
 			t.Errorf("mount %d: %s, want %s", id, got, want)
 		}
+	}
+}
+
+// A mount below a directory over which another one was mounted later is not come to, nor is what lies on it.
+func TestHiddenMountsAreNotBelow(t *testing.T) {
+	l := lookerOf(t, `30 1 8:1 / / rw - ext4 /dev/sda1 rw
+31 30 0:41 / /t/a/b rw - tmpfs t rw
+32 31 0:42 / /t/a/b/c rw - tmpfs t rw
+33 30 0:43 / /t/a rw - tmpfs t rw
+34 33 0:44 / /t/a/b rw - tmpfs t rw
+35 30 0:45 / /t/d rw - tmpfs t rw
+36 35 0:46 / /t/d rw - tmpfs t rw
+37 36 0:47 / /t/d/e rw - tmpfs t rw
+38 35 0:48 / /t/d/f rw - tmpfs t rw
+39 30 0:49 / /to rw - tmpfs t rw
+`)
+	got := map[string]string{}
+	for _, p := range l.below(l.mounts[30], "/t") {
+		got[p.FS] = string(p.At)
+	}
+	want := map[string]string{"0:43": "a", "0:44": "a/b", "0:46": "d", "0:47": "d/e"}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -130,7 +130,7 @@ func bound(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	for _, d := range []string{"t/in/deep", "t/fs", "bound", "fs2", "other", "away"} {
+	for _, d := range []string{"t/in/deep", "t/fs", "bound", "fs2", "other", "away", "t/over/fs", "fs3"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -146,6 +146,9 @@ func bound(t *testing.T, dir string) {
 	mount(filepath.Join(dir, "t/in"), "bound", "", unix.MS_BIND)
 	mount(filepath.Join(dir, "t/in"), "away", "", unix.MS_BIND)
 	mount("none", "away", "tmpfs", 0) // hides it
+	mount("none", "fs3", "tmpfs", 0)
+	mount(filepath.Join(dir, "fs3"), "t/over/fs", "", unix.MS_BIND)
+	mount("none", "t/over", "tmpfs", 0) // hides that
 	for _, c := range []moves{
 		{"t", "t", false, true},
 		{"t/", "t/in/deep/new", false, true},
@@ -154,6 +157,8 @@ func bound(t *testing.T, dir string) {
 		{"t", "link", false, true},
 		{"t", "fs2", false, true}, // a file system that is mounted in the source, by another mount
 		{"t", "away", false, false},
+		{"t", "fs3", false, false},
+		{"fs3/", "t", true, false},
 		{"t", "other", false, false},
 		{"t/in", "t", false, true}, // it is what it would become
 		{"bound/", "t", false, false},

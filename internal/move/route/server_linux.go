@@ -65,7 +65,7 @@ func signOf(m kernel.MountNode, server string) string {
 	if err != nil || dev != m.Dev {
 		return "" // another one lies there by now
 	}
-	return shared(fd, server, m, &st)
+	return shared(fd, server, m, m.Point, &st)
 }
 
 // statOf is what shared asks of an open directory.
@@ -73,9 +73,9 @@ func statOf(fd int) (st unix.Statx_t, err error) {
 	return st, unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW, unix.STATX_INO|unix.STATX_BTIME, &st)
 }
 
-// shared is what the server of a mount knows a directory by: of NFS its file handle, of SMB share, inode
-// and time of birth.
-func shared(fd int, server string, m kernel.MountNode, st *unix.Statx_t) string {
+// shared is what the server of a mount knows a directory of it by: of NFS its file handle, of SMB volume,
+// inode and time of birth. at is its path, without links.
+func shared(fd int, server string, m kernel.MountNode, at string, st *unix.Statx_t) string {
 	if strings.HasPrefix(m.Type, "nfs") {
 		h, _, err := unix.NameToHandleAt(fd, "", unix.AT_EMPTY_PATH)
 		if err != nil {
@@ -83,8 +83,43 @@ func shared(fd int, server string, m kernel.MountNode, st *unix.Statx_t) string 
 		}
 		return fmt.Sprintf("nfs %s %d %s", server, h.Type(), hex.EncodeToString(h.Bytes()))
 	}
-	if st.Mask&unix.STATX_BTIME == 0 {
+	var fs unix.Statfs_t
+	if unix.Fstatfs(fd, &fs) != nil {
+		fs.Fsid = unix.Fsid{} // the share tells the volume then
+	}
+	return smbSign(server, volume(m, fs.Fsid), inSnapshot(m, at), st)
+}
+
+func smbSign(server, volume string, snapshot bool, st *unix.Statx_t) string {
+	if st.Mask&unix.STATX_BTIME == 0 || snapshot {
 		return ""
 	}
-	return fmt.Sprintf("smb %s %d %d.%09d", server, st.Ino, st.Btime.Sec, st.Btime.Nsec)
+	return fmt.Sprintf("smb %s %s %d %d.%09d", server, volume, st.Ino, st.Btime.Sec, st.Btime.Nsec)
+}
+
+// volume names what inodes are unique in: the serial number and time of making of the server's volume, which
+// the kernel gives as the file system's (cifs_statfs, fs/smb/client/cifsfs.c), or else the share.
+func volume(m kernel.MountNode, fsid unix.Fsid) string {
+	if fsid != (unix.Fsid{}) {
+		return fmt.Sprintf("%08x%08x", uint32(fsid.Val[0]), uint32(fsid.Val[1]))
+	}
+	_, share, _ := strings.Cut(strings.TrimPrefix(m.Source, "//"), "/")
+	share, _, _ = strings.Cut(share, "/")
+	return strings.ToLower(strings.Join(strings.Fields(share), "_"))
+}
+
+// inSnapshot tells whether a path of a mount leads into a snapshot by the names that servers give them. What
+// lies there has inode and time of birth of what it is a snapshot of, and is not it; nobody writes there.
+func inSnapshot(m kernel.MountNode, at string) bool {
+	rest, _ := below(m.Point, at)
+	for name := range strings.SplitSeq(m.Source+m.Root+"/"+rest, "/") {
+		switch name {
+		case ".zfs", ".snapshot", "~snapshot", "#snapshot":
+			return true
+		}
+		if strings.HasPrefix(name, "@GMT-") {
+			return true
+		}
+	}
+	return false
 }

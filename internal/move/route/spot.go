@@ -1,6 +1,7 @@
 package route
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -58,6 +59,7 @@ type Into struct {
 type within struct {
 	rel   string // the path from the outer one; "": it is the outer one itself
 	known bool   // else it lies in the outer one, at a path that its kernel does not tell
+	sign  string // what a server calls the outer one at both ends; "": a kernel tells
 }
 
 // holds tells whether a directory is s or lies in it, and where. One kernel may have one file system of a
@@ -70,17 +72,18 @@ func (s *Spot) holds(t *Spot) (at within, is bool) {
 		for _, p := range slices.Concat(s.Parts, s.Below) {
 			for _, q := range t.Parts {
 				if rest, is := below(string(p.Root), string(q.Root)); is && p.FS == q.FS {
-					return within{path.Join(string(p.At), rest), true}, true
+					return within{rel: path.Join(string(p.At), rest), known: true}, true
 				}
 			}
 		}
 	}
 	if at, is := above(s.Shared, t.Shared, string(t.Path)); is {
+		at.sign = s.Shared[0]
 		return at, true
 	}
 	for _, p := range s.Below {
 		if at, is := above([]string{p.Shared}, t.Shared, string(t.Path)); is {
-			return within{path.Join(string(p.At), at.rel), at.known}, true
+			return within{path.Join(string(p.At), at.rel), at.known, p.Shared}, true
 		}
 	}
 	return within{}, false
@@ -100,7 +103,7 @@ func above(s, t []string, name string) (at within, is bool) {
 	if i > 0 && name == "" || i > len(names) {
 		return within{}, true
 	}
-	return within{path.Join(names[len(names)-i:]...), true}, true
+	return within{rel: path.Join(names[len(names)-i:]...), known: true}, true
 }
 
 // below tells whether path is top or below it, and where.
@@ -140,7 +143,7 @@ func (l *Landing) Apart(from []Spot, deletes bool, exclude []string) error {
 			d := &l.Into[j]
 			at, is := d.holds(s)
 			if is && deletes && !leftOut(x, d.As, at, "") {
-				return failure.Of(failure.Usage, "the source %s lies in the target%s, and would be deleted there; nothing was deleted: copy to a directory that does not hold it%s", s.Name, d.named(at), l.otherwise(s))
+				return failure.Of(failure.Usage, "the source %s lies in the target%s, and would be deleted there; nothing was deleted: copy to a directory that does not hold it%s", s.Name, d.named(at), l.otherwise(s, at))
 			}
 		}
 	}
@@ -161,22 +164,29 @@ func (l *Landing) outside(s *Spot, x tree.Excludes) error {
 		return nil
 	}
 	if at, is := s.holds(&l.At); is && !leftOut(x, string(s.Own), at, l.Rest) {
-		return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself%s", l.Name, s.Name, l.otherwise(s))
+		return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself%s", l.Name, s.Name, l.otherwise(s, at))
 	}
 	for i := range l.Into {
 		at, is := s.holds(&l.Into[i].Spot)
 		if is && at.known && at.rel == "" {
-			return failure.Of(failure.Usage, "source %s and target are the same directory%s", s.Name, l.otherwise(s))
+			return failure.Of(failure.Usage, "source %s and target are the same directory%s", s.Name, l.otherwise(s, at))
 		}
 		if is && !leftOut(x, string(s.Own), at, "") {
-			return failure.Of(failure.Usage, "%s in target %s lies in the source %s: it would be copied into itself%s", move.Quote("./"+l.Into[i].As), l.Name, s.Name, l.otherwise(s))
+			return failure.Of(failure.Usage, "%s in target %s lies in the source %s: it would be copied into itself%s", move.Quote("./"+l.Into[i].As), l.Name, s.Name, l.otherwise(s, at))
 		}
 	}
 	return nil
 }
 
-// otherwise says what names do not show.
-func (l *Landing) otherwise(s *Spot) string {
+// otherwise says what names do not show: what was compared, and the way on for whom it deceives.
+func (l *Landing) otherwise(s *Spot, at within) string {
+	if f := strings.Fields(at.sign); len(f) > 1 {
+		same := "file handle"
+		if f[0] == "smb" {
+			same = "volume, inode and time of birth"
+		}
+		return fmt.Sprintf(" (the server %s gives both the same %s; if they are two, as of clones, name the source by another mount, or on the server itself)", f[1], same)
+	}
 	a, b := path.Clean(string(s.Name)), path.Clean(l.Name)
 	if _, is := below(a, b); is {
 		return ""

@@ -156,6 +156,7 @@ func walked(fd int, at string) string {
 // ends.
 func (l *looker) climb(fd int, m kernel.MountNode, s *Spot) error {
 	defer func() { _ = unix.Close(fd) }() // only a place to walk from
+	at := string(s.Path)
 	for first, share := true, l.server(m); ; first = false {
 		st, err := statOf(fd)
 		if err != nil {
@@ -170,20 +171,20 @@ func (l *looker) climb(fd int, m kernel.MountNode, s *Spot) error {
 		}
 		s.Nodes = append(s.Nodes, node)
 		if share != "" && !first {
-			at, known := l.mountOf(fd)
-			if !known || at.ID != m.ID {
+			on, known := l.mountOf(fd)
+			if !known || on.ID != m.ID {
 				share = ""
 			}
 		}
 		if share != "" {
-			s.Shared = append(s.Shared, shared(fd, share, m, &st))
+			s.Shared = append(s.Shared, shared(fd, share, m, at, &st))
 		}
 		up, err := unix.Openat(fd, "..", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return nil // this user may look no further
 		}
 		_ = unix.Close(fd)
-		fd = up
+		fd, at = up, path.Dir(at)
 	}
 }
 

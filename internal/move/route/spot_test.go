@@ -99,6 +99,26 @@ func TestOneHostNeedsNoBootID(t *testing.T) {
 	}
 }
 
+// What a server's signs say is told as such, with a way on for whom they deceive.
+func TestARefusalTellsWhichSignsWereCompared(t *testing.T) {
+	for sign, want := range map[string]string{
+		"nfs 10.0.0.1 1 aa":        "the server 10.0.0.1 gives both the same file handle; if",
+		"nfs ::1 of k 1 aa":        "the server ::1 gives both the same file handle; if",
+		"smb 10.0.0.1 0a 34 5.006": "the server 10.0.0.1 gives both the same volume, inode and time of birth; if they are two, as of clones, name the source by another mount",
+		"":                         "both names lead to one file system",
+	} {
+		s := Spot{Name: "/m/s", Kernel: "k1", Nodes: []string{"0:40:2"}, Shared: []string{sign}}
+		in := Spot{Kernel: "k2", Path: "/n/s", Shared: []string{sign}}
+		if sign == "" {
+			in = s
+		}
+		l := Landing{Name: "/n/s", At: in}
+		if err := l.Apart([]Spot{s}, false, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", sign, err)
+		}
+	}
+}
+
 // What lies in a directory at a path that is not known is not called the directory itself.
 func TestAPathThatIsNotKnownIsItsOwnState(t *testing.T) {
 	top, in := Spot{Name: "/t", Kernel: "k", Nodes: []string{"8:1:9", "8:1:2"}}, Spot{Name: "/t/in", Kernel: "k", Nodes: []string{"8:1:5", "8:1:9", "8:1:2"}}

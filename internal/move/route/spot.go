@@ -140,12 +140,30 @@ func (l *Landing) Apart(from []Spot, deletes bool, exclude []string) error {
 			return err
 		}
 		for j := range l.Into {
-			d := &l.Into[j]
-			at, is := d.holds(s)
-			if is && deletes && !leftOut(x, d.As, at, "") {
-				return failure.Of(failure.Usage, "the source %s lies in the target%s, and would be deleted there; nothing was deleted: copy to a directory that does not hold it%s", s.Name, d.named(at), l.otherwise(s, at))
+			if !deletes {
+				break
+			}
+			if err := l.spares(&l.Into[j], s, x); err != nil {
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+// spares refuses to empty d of what the source lacks where a source lies in it, or where a mount below it
+// shows a part of one. Not where that is at the same place in both, from where nothing goes.
+func (l *Landing) spares(d *Into, s *Spot, x tree.Excludes) error {
+	if at, is := d.holds(s); is && !leftOut(x, d.As, at, "") {
+		return failure.Of(failure.Usage, "the source %s lies in the target%s, and would be deleted there; nothing was deleted: copy to a directory that does not hold it%s", s.Name, d.named(at), l.otherwise(s, at))
+	}
+	for _, p := range d.Below {
+		there := within{rel: string(p.At), known: true}
+		at, is := s.holds(&Spot{Kernel: d.Kernel, Parts: []Part{{FS: p.FS, Root: p.Root}}, Shared: []string{p.Shared}})
+		if !is || at.rel == there.rel || s.File && at.rel != "" || leftOut(x, d.As, there, "") || leftOut(x, string(s.Own), at, "") {
+			continue
+		}
+		return failure.Of(failure.Usage, "a mount in the target%s, shows what lies in the source %s, and what is not copied there would be deleted of it; nothing was deleted: leave it out, or unmount it%s", d.named(there), s.Name, l.otherwise(s, at))
 	}
 	return nil
 }

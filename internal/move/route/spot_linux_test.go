@@ -130,7 +130,7 @@ func bound(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	for _, d := range []string{"t/in/deep", "t/fs", "bound", "fs2", "other", "away", "t/over/fs", "fs3"} {
+	for _, d := range []string{"t/in/deep", "t/fs", "bound", "fs2", "other", "away", "t/over/fs", "fs3", "holds/n", "holds/same/in"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -146,6 +146,8 @@ func bound(t *testing.T, dir string) {
 	mount(filepath.Join(dir, "t/in"), "bound", "", unix.MS_BIND)
 	mount(filepath.Join(dir, "t/in"), "away", "", unix.MS_BIND)
 	mount("none", "away", "tmpfs", 0) // hides it
+	mount(filepath.Join(dir, "t/in"), "holds/n", "", unix.MS_BIND)
+	mount(filepath.Join(dir, "t/in"), "holds/same/in", "", unix.MS_BIND)
 	mount("none", "fs3", "tmpfs", 0)
 	mount(filepath.Join(dir, "fs3"), "t/over/fs", "", unix.MS_BIND)
 	mount("none", "t/over", "tmpfs", 0) // hides that
@@ -158,6 +160,11 @@ func bound(t *testing.T, dir string) {
 		{"t", "fs2", false, true}, // a file system that is mounted in the source, by another mount
 		{"t", "away", false, false},
 		{"t", "fs3", false, false},
+		{"t/", "holds", true, true}, // of which a part is the source's
+		{"t/", "holds", false, false},
+		{"t/", "holds/same", true, false}, // which has it at the same place: nothing goes
+		{"t", "holds", true, false},       // to holds/t, which is not there
+		{"other/", "holds", true, false},
 		{"fs3/", "t", true, false},
 		{"t", "other", false, false},
 		{"t/in", "t", false, true}, // it is what it would become

@@ -99,6 +99,45 @@ func TestOneHostNeedsNoBootID(t *testing.T) {
 	}
 }
 
+// A mount in the target that shows a part of the source, or a file's directory, is emptied of what is not
+// copied there.
+func TestAMountInTheTargetThatShowsTheSourceIsNotEmptied(t *testing.T) {
+	src := Spot{Name: "/t", Own: "t", Kernel: "k", Path: "/t", Nodes: []string{"8:1:9"}, Parts: []Part{{FS: "8:1", Root: "/t"}},
+		Shared: []string{"nfs 10.0.0.1 1 aa"}}
+	file, held := src, src
+	file.File = true
+	held.Below = []Part{{FS: "0:40 nas:/", Root: "/", At: "n", Shared: "nfs 10.0.0.1 1 bb"}}
+	at := func(kernel, fs, root, shared string) Landing {
+		return Landing{Name: "/to", Into: []Into{{"as", Spot{Kernel: kernel, Path: "/to", Nodes: []string{"8:2:1"},
+			Below: []Part{{FS: fs, Root: move.Raw(root), At: "n", Shared: shared}}}}}}
+	}
+	for name, c := range map[string]struct {
+		src     Spot
+		l       Landing
+		exclude []string
+		refused bool
+	}{
+		"a part":                    {src, at("k", "8:1", "/t/in", ""), nil, true},
+		"all of it":                 {src, at("k", "8:1", "/t", ""), nil, true},
+		"at the same place":         {src, at("k", "8:1", "/t/n", ""), nil, false},
+		"beside":                    {src, at("k", "8:1", "/to", ""), nil, false},
+		"of a server, of two hosts": {src, at("k2", "8:1", "/t", "nfs 10.0.0.1 1 aa"), nil, true},
+		"a server's, at one place":  {held, at("k2", "0:50 nas:/", "/", "nfs 10.0.0.1 1 bb"), nil, false},
+		"of another kernel":         {src, at("k2", "8:1", "/t", ""), nil, false},
+		"left out there":            {src, at("k", "8:1", "/t/in", ""), []string{"/as/n"}, false},
+		"left out here":             {src, at("k", "8:1", "/t/in", ""), []string{"/t/in"}, false},
+		"a file's directory":        {file, at("k", "8:1", "/t", ""), nil, true},
+		"below a file's directory":  {file, at("k", "8:1", "/t/in", ""), nil, false},
+	} {
+		if err := c.l.Apart([]Spot{c.src}, true, c.exclude); (failure.KindOf(err) == failure.Usage) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := c.l.Apart([]Spot{c.src}, false, c.exclude); err != nil {
+			t.Errorf("%s, nothing deleted: %v", name, err)
+		}
+	}
+}
+
 // What a server's signs say is told as such, with a way on for whom they deceive.
 func TestARefusalTellsWhichSignsWereCompared(t *testing.T) {
 	for sign, want := range map[string]string{

@@ -33,6 +33,10 @@ func (l *looker) parts(m kernel.MountNode, rest string) []Part {
 	return out
 }
 
+// lowerMost is how many lower layers of an overlay are looked at: what is told of a source has its bounds,
+// and images of containers have a hundred.
+const lowerMost = 8
+
 // lower are what a path of an overlay shows as long as nobody has written there: of use to who reads it,
 // because what is written to the overlay does not come to lie in them.
 func (l *looker) lower(m kernel.MountNode, rest string) (out []Part) {
@@ -41,7 +45,8 @@ func (l *looker) lower(m kernel.MountNode, rest string) (out []Part) {
 	}
 	const colon = "\x00" // in a name; no path has this byte
 	list := strings.ReplaceAll(m.Options["lowerdir"], `\:`, colon)
-	for dir := range strings.SplitSeq(list, ":") {
+	dirs := strings.Split(list, ":")
+	for _, dir := range dirs[:min(len(dirs), lowerMost)] {
 		out = append(out, l.layer(strings.ReplaceAll(dir, colon, ":"), path.Join(m.Root, rest))...)
 	}
 	return out

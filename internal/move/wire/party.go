@@ -119,8 +119,12 @@ func (d *Dialler) Close() error {
 	return nil
 }
 
-// maxStrangers bounds the connections that have not proven yet what they are.
-const maxStrangers = 64
+// maxStrangers bounds the connections that have not proven yet what they are, and maxNamed those of them that
+// have named the run and are waited for longer: all streams of a run may.
+const (
+	maxStrangers = 2 * maxNamed
+	maxNamed     = MaxStreams
+)
 
 // Listener is the end that lets streams in: on one port, only those of its run, and each
 // number once.
@@ -129,6 +133,7 @@ type Listener struct {
 	l      net.Listener
 	cancel context.CancelFunc
 	shown  chan struct{} // room for those that have not proven what they are
+	named  chan struct{} // room for those of them that are waited for longer
 	over   sync.WaitGroup
 	// Strangers counts the connections that were let go.
 	Strangers atomic.Int64
@@ -147,7 +152,7 @@ func Listen(addr netip.AddrPort, k *Keys) (*Listener, error) {
 		cancel()
 		return nil, fmt.Errorf("listen for the data of a copy: %w", err)
 	}
-	out := &Listener{keys: k, l: l, cancel: cancel, shown: make(chan struct{}, maxStrangers)}
+	out := &Listener{keys: k, l: l, cancel: cancel, shown: make(chan struct{}, maxStrangers), named: make(chan struct{}, maxNamed)}
 	for i := range out.streams {
 		out.streams[i] = make(chan *Conn, 1)
 	}
@@ -194,7 +199,7 @@ func (l *Listener) accept(ctx context.Context) {
 
 // let lets a connection in that proves to be of the run, and whose number is free.
 func (l *Listener) let(ctx context.Context, c net.Conn) {
-	s, err := l.keys.Accept(ctx, c)
+	s, err := l.keys.accept(ctx, c, l.named)
 	if err != nil {
 		l.Strangers.Add(1)
 		return

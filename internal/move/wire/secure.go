@@ -133,7 +133,7 @@ func (k *Keys) config() *tls.Config {
 // Bounds of what comes before the first frame: helloTime until whoever dials has named the run, and
 // handshakeTime for all of it at an end that knows that it is of the run. That is long: where other
 // work takes the CPU of a host, one end takes the stream for open, and sends, before the other has
-// come to prove it; if that gave up, the copy would end.
+// come to prove it; if that gave up, the copy would end. No more than maxNamed have it at a time.
 const (
 	helloTime     = 10 * time.Second
 	handshakeTime = time.Minute
@@ -155,6 +155,12 @@ func (k *Keys) Dial(ctx context.Context, c net.Conn, n uint32) (*Conn, error) {
 
 // Accept makes a stream of a connection that the other end has dialled. It owns c.
 func (k *Keys) Accept(ctx context.Context, c net.Conn) (*Conn, error) {
+	return k.accept(ctx, c, make(chan struct{}, 1))
+}
+
+// accept has a connection that names the run wait longer for its proof, while there is room for it among
+// those that do: whoever has seen the run's number can name it.
+func (k *Keys) accept(ctx context.Context, c net.Conn, long chan struct{}) (*Conn, error) {
 	out, err := k.within(ctx, c, helloTime, func() (*Conn, error) {
 		h, err := readHello(c)
 		switch {
@@ -165,8 +171,13 @@ func (k *Keys) Accept(ctx context.Context, c net.Conn) (*Conn, error) {
 		case h.plain != k.Plain:
 			return nil, errors.New("one end is to encrypt and the other is not")
 		}
-		if err := c.SetDeadline(time.Now().Add(handshakeTime)); err != nil {
-			return nil, err
+		select {
+		case long <- struct{}{}:
+			defer func() { <-long }()
+			if err := c.SetDeadline(time.Now().Add(handshakeTime)); err != nil {
+				return nil, err
+			}
+		default: // it has what is left of helloTime
 		}
 		return k.open(ctx, c, h.stream, false)
 	})

@@ -93,7 +93,7 @@ type side struct {
 	pin   wire.Pin
 	one   bool
 	whole []move.Raw
-	lie   []paths.Spot // of what it reads
+	lie   paths.Lie // of what it reads
 	// device is the number of the block device that it reads or writes.
 	device string
 	addr   netip.Addr

@@ -152,9 +152,9 @@ func (s *spreading) start(ctx context.Context, sources, targets []*spreadEnd) er
 	all := append(slices.Clone(sources), targets...)
 	err := s.all(all, func(e *spreadEnd) error { return s.begin(ctx, e) })
 	if err == nil {
-		c := mover.Command{Order: mover.Open}
-		for _, e := range sources {
-			c.Whole, c.Lie = append(c.Whole, e.whole...), append(c.Lie, e.lie...)
+		var c mover.Command
+		if c, err = whatComes(sources); err != nil {
+			return err
 		}
 		err = s.all(all, func(e *spreadEnd) error { return s.open(ctx, e, c) })
 	}
@@ -175,6 +175,15 @@ func (s *spreading) start(ctx context.Context, sources, targets []*spreadEnd) er
 		err = failure.Advise(err, failure.SayTargets, n)
 	}
 	return err
+}
+
+// whatComes is what a target has to know of all sources together, in one line.
+func whatComes(sources []*spreadEnd) (mover.Command, error) {
+	c := mover.Command{Order: mover.Open}
+	for _, e := range sources {
+		c.Whole, c.Lie = append(c.Whole, e.whole...), c.Lie.Join(e.lie)
+	}
+	return c, nil
 }
 
 // all does something with all ends at once. An end for which it fails is left out of the copy.

@@ -92,9 +92,9 @@ func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
 	m.stats = make([]wire.Stats, max(1, len(m.task.Spread)))
 	m.keys = &wire.Keys{Run: m.task.Run, Secret: m.task.Secret, Self: self, Plain: m.task.Plain}
 	from, err := route.SourceOf(move.Strings(m.task.Read))
-	var lie []route.Spot
+	var lie route.Lie
 	if err == nil {
-		lie, err = m.spots(from)
+		lie, err = m.lie(from)
 	}
 	if err == nil && m.task.First == nil {
 		err = m.emit(Event{Kind: Ready, Pin: self.Pin(), One: from.One(), Whole: move.Raws(from.Whole()), Lie: lie})

@@ -18,6 +18,7 @@ import (
 	"linerate/internal/move"
 	"linerate/internal/move/compare"
 	"linerate/internal/move/movetest"
+	"linerate/internal/move/route"
 	"linerate/internal/move/wire"
 )
 
@@ -367,6 +368,48 @@ func TestATargetWithinItsSourceIsRefused(t *testing.T) {
 		}
 		if _, err := os.Stat(dir + "/t/new"); err == nil {
 			t.Errorf("%s: refused after it was made", name)
+		}
+	}
+}
+
+// As many directories as a copy may name tell where they lie, and the one among them that holds the target is
+// found.
+func TestAsManySourcesAsMayBeTellWhereTheyLie(t *testing.T) {
+	dir := t.TempDir()
+	var read []string
+	for i := range maxPaths {
+		at := fmt.Sprintf("%s/measurement-series-of-the-old-microscope/run-%06d", dir, i)
+		if err := os.MkdirAll(at, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		read = append(read, at)
+	}
+	for name, c := range map[string]struct {
+		to   string
+		kind Kind
+	}{"beside": {dir, Opened}, "in the last": {read[maxPaths-1], Failed}} {
+		s, r := start(t, Task{Read: move.Raws(read)}), start(t, Task{Write: move.Raw(c.to + "/new")})
+		ready := s.until(Ready)
+		if len(ready.Lie.Spots) != maxPaths || len(ready.Lie.Left)+len(ready.Lie.Mounts) > 0 {
+			t.Fatalf("%d of %d sources, left %+v", len(ready.Lie.Spots), maxPaths, ready.Lie.Left)
+		}
+		r.until(Ready)
+		r.send(Command{Order: Open, One: ready.One, Whole: ready.Whole, Lie: ready.Lie})
+		if e := r.until(c.kind); e.Usage != (c.kind == Failed) || e.Text != "" && c.kind == Opened {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+// A target that was not told of all sources says so, or refuses.
+func TestATargetSaysWhatItWasNotTold(t *testing.T) {
+	dir := t.TempDir()
+	for kernel, kind := range map[string]Kind{"another": Opened, "": Failed} {
+		r := start(t, Task{Write: move.Raw(dir + "/new")})
+		r.until(Ready)
+		r.send(Command{Order: Open, Whole: []move.Raw{""}, Lie: route.Lie{Left: []route.Left{{Count: 3, Kernel: kernel}}}})
+		if e := r.until(kind); !strings.Contains(e.Text, "of 3 sources the target was not told") || e.Usage != (kind == Failed) {
+			t.Errorf("%q: %+v", kernel, e)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"linerate/internal/failure"
 	"linerate/internal/move"
@@ -70,7 +71,7 @@ func (m *mover) openSource(as string) error {
 }
 
 func (m *mover) openTarget(c Command) (as, doubt string, err error) {
-	root, as, err := m.rootOf(c)
+	root, as, doubt, err := m.rootOf(c)
 	if err == nil && m.task.Empty {
 		err = empty(root)
 	}
@@ -87,7 +88,7 @@ func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 			return "", "", err
 		}
 		m.dst, m.ends = s, append(m.ends, s)
-		return as, "", nil
+		return as, doubt, nil
 	}
 	plainModes()
 	m.isNew = !c.One && route.New(root, move.Strings(c.Whole))
@@ -110,7 +111,8 @@ func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 		m.dst = &place.Deleting{Place: p, Whole: move.Strings(c.Whole), Most: m.task.MaxDelete, Rep: m.report}
 	}
 	if m.task.Do == Copying && p.Unlocked() {
-		doubt = "the target's file system has no locks: whether another copy writes there is not known"
+		const unlocked = "the target's file system has no locks: whether another copy writes there is not known"
+		doubt = strings.TrimPrefix(doubt+"; "+unlocked, "; ")
 	}
 	return as, doubt, nil
 }

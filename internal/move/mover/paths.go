@@ -1,64 +1,54 @@
 package mover
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"linerate/internal/failure"
 	"linerate/internal/move"
 	"linerate/internal/move/route"
-	"linerate/internal/unit"
 )
 
 // rootOf is the directory that the target writes to, and the name that a single source takes
-// there ("": its own). A copy creates the directory if its parent exists. What route.Landing.Apart refuses, it refuses before.
-func (m *mover) rootOf(c Command) (root, as string, err error) {
+// there ("": its own). A copy creates the directory if its parent exists. What route.Landing refuses, it
+// refuses before; doubt is what that leaves.
+func (m *mover) rootOf(c Command) (root, as, doubt string, err error) {
 	target, do := string(m.task.Write), m.task.Do
 	to, err := route.TargetOf(target, c.One)
-	if err == nil && len(c.Lie) > 0 {
-		var land route.Landing
-		if land, err = to.Landing(move.Strings(c.Whole)); err == nil {
-			err = land.Apart(c.Lie, m.task.Delete, move.Strings(m.task.Exclude))
-		}
+	if err == nil && c.Lie.Tells() {
+		doubt, err = m.apart(to, c)
 	}
 	switch {
 	case err != nil:
-		return "", "", err
+		return "", "", "", err
 	case do == Comparing && to.Missing:
-		return "", "", failure.Of(failure.Usage, "target %s is not there", target)
+		return "", "", "", failure.Of(failure.Usage, "target %s is not there", target)
 	case do == Copying:
 		err = to.Make()
 	}
-	return to.Root, to.As, err
+	return to.Root, to.As, doubt, err
 }
 
-// maxSpots bounds what is told of where sources lie: with it, that of other sources has to fit into one
-// line of Commands.
-const maxSpots = MaxTask / 4
-
-// spots are where the sources lie. Of a host with very many mounts, only the sources themselves: what else
-// leads to a mount below them is not known then.
-func (m *mover) spots(from route.Source) ([]route.Spot, error) {
-	if len(m.task.Read) == 0 {
-		return nil, nil
+// apart refuses a target that lies in a source, or that holds one which would be deleted.
+func (m *mover) apart(to route.Target, c Command) (doubt string, err error) {
+	land, err := to.Landing(move.Strings(c.Whole))
+	if err == nil {
+		err = land.Apart(c.Lie.Spots, m.task.Delete, move.Strings(m.task.Exclude))
 	}
-	out, err := from.Spots()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	for _, all := range []bool{true, false} {
-		for i := range out {
-			if !all {
-				out[i].Below = nil
-			}
-		}
-		b, err := json.Marshal(out)
-		if err != nil {
-			return nil, fmt.Errorf("tell where sources lie: %w", err)
-		}
-		if len(b) <= maxSpots {
-			return out, nil
-		}
+	return land.Untold(c.Lie, m.task.Delete, MaxLie)
+}
+
+// MaxLie bounds what is told of where sources lie: it has to fit into one line of Commands, beside their names.
+const MaxLie = MaxTask / 4
+
+// lie is where the sources lie.
+func (m *mover) lie(from route.Source) (route.Lie, error) {
+	if len(m.task.Read) == 0 {
+		return route.Lie{}, nil
 	}
-	return nil, failure.Of(failure.Usage, "%s have too long paths for one copy: name a directory above them, or copy them in several turns", unit.Count(len(out), "source"))
+	spots, err := from.Spots()
+	if err != nil {
+		return route.Lie{}, err
+	}
+	return route.Lie{Spots: spots}.Within(MaxLie)
 }

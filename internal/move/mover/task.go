@@ -29,7 +29,7 @@ import (
 const Role = "mover"
 
 // Version of Task, Command and Event that this build speaks.
-const Version = 6
+const Version = 7
 
 // Bounds of a task.
 const (
@@ -182,7 +182,7 @@ type Command struct {
 	Whole []move.Raw `json:"whole,omitempty"`
 	As    move.Raw   `json:"as,omitempty"`
 	// Lie, of Open, tells the target where the sources lie: one that lies in it, or that it lies in, is refused.
-	Lie []route.Spot `json:"lie,omitempty"`
+	Lie route.Lie `json:"lie,omitzero"`
 	// New tells the source, with Open or Dial, that the target holds nothing of what is copied: it
 	// is not asked what it has.
 	New bool `json:"new,omitempty"`
@@ -224,7 +224,7 @@ type Event struct {
 	Pin    wire.Pin       `json:"pin,omitzero"`
 	One    bool           `json:"one,omitempty"`
 	Whole  []move.Raw     `json:"whole,omitempty"`
-	Lie    []route.Spot   `json:"lie,omitempty"`
+	Lie    route.Lie      `json:"lie,omitzero"`
 	As     move.Raw       `json:"as,omitempty"`
 	New    bool           `json:"new,omitempty"`
 	Device string         `json:"device,omitempty"`

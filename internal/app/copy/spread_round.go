@@ -183,7 +183,9 @@ func whatComes(sources []*spreadEnd) (mover.Command, error) {
 	for _, e := range sources {
 		c.Whole, c.Lie = append(c.Whole, e.whole...), c.Lie.Join(e.lie)
 	}
-	return c, nil
+	var err error
+	c.Lie, err = c.Lie.Within(mover.MaxLie)
+	return c, err
 }
 
 // all does something with all ends at once. An end for which it fails is left out of the copy.

@@ -14,6 +14,7 @@ func FuzzLines(f *testing.F) {
 		`{"v":1,"read":["/a"],"exclude":["*.tmp"],"run":"00000000000000000000000000000000"}`, `{"v":1,"mem_ns":1000,"send":true,"streams":4}`,
 		`{"order":"open","one":true,"as":"x"}`, `{"order":"open","as":{"base64":"af8="},"whole":["a",{"base64":"/w=="}]}`, `{"order":"dial","at":"[fe80::1%eth0]:1","from":"10.0.0.1"}`,
 		`{"order":"open","lie":{"spots":{"above":[{"kernel":"k","path":"/a","nodes":["1"]}],"spots":[{"up":1,"own":"b","nodes":["2"]},{"up":1,"base":"c","fs":"8:1","root":"/"}]},"mounts":["k"],"left":[{"count":2,"shared":true}]}}`,
+		`{"order":"open","lie":{"mounts":[]}}`,
 		`{"v":1,"event":"seen","work":{"moved":{}}}`, `{"v":1,"event":"lost","losses":[{"what":"x","path":"/w=="}]}`,
 	} {
 		f.Add([]byte(s))

@@ -12,7 +12,7 @@ import (
 func (m *mover) rootOf(c Command) (root, as, doubt string, err error) {
 	target, do := string(m.task.Write), m.task.Do
 	to, err := route.TargetOf(target, c.One)
-	if err == nil && c.Lie.Tells() {
+	if err == nil && !c.Lie.IsZero() {
 		doubt, err = m.apart(to, c)
 	}
 	switch {

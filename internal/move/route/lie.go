@@ -31,8 +31,8 @@ type Left struct {
 	Shared bool   `json:"shared,omitempty"` // some lie on another host's file system, as in Spot
 }
 
-// Tells reports whether there is anything in it: what is only measured has no sources.
-func (l *Lie) Tells() bool { return len(l.Spots)+len(l.Mounts)+len(l.Left) > 0 }
+// IsZero reports whether there is nothing in it, as of what has no sources.
+func (l Lie) IsZero() bool { return len(l.Spots)+len(l.Mounts)+len(l.Left) == 0 }
 
 // Join is where the sources of both lie.
 func (l Lie) Join(m Lie) Lie {

@@ -54,8 +54,8 @@ func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	in := bufio.NewReaderSize(stdin, MaxTask)
 	w := &worker{out: stdout, at: make(chan time.Time, 1)}
 	task, err := readTask(in)
-	if err != nil {
-		return w.end(err)
+	if err != nil { // nobody may be there who reads events
+		return errors.Join(err, w.emit(failed(err)))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -64,7 +64,7 @@ func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		w := m.work()
 		last := errors.Join(m.emitTold(), m.emit(Event{Kind: Failed, Text: err.Error(), Usage: failure.KindOf(err) == failure.Usage, Sink: errors.Is(err, move.ErrSink), Work: &w}))
-		if last == nil {
+		if last == nil && m.task.V == Version { // else nobody may be there who reads events
 			return failure.Told(err)
 		}
 		return errors.Join(err, last)

@@ -117,7 +117,7 @@ func (l *Landing) Untold(of Lie, deletes bool, bound int) (doubt string, err err
 		return "", failure.Of(failure.Usage, "%s: %w", doubt, err)
 	case n > 0:
 		return doubt + ": whether one is the target by another name was not looked at", nil
-	case here != "" && slices.Contains(of.Mounts, here):
+	case here != "" && slices.Contains(of.Mounts, here) || len(of.Mounts) > 0 && len(l.At.Shared) > 0:
 		return fmt.Sprintf("the mounts below the sources are too many for one message (%d KiB): whether the target is one of them by another name was not looked at", bound>>10), nil
 	}
 	return "", nil
@@ -201,9 +201,11 @@ func (s *Spot) up() (up Spot, one step, is bool) {
 	if len(s.Shared) > 1 {
 		up.Shared, one.Shared = s.Shared[1:], s.Shared[:1]
 	}
-	if s.FS != "" && s.Root != "/" && path.Base(string(s.Root)) == base {
-		up.Part = Part{FS: s.FS, Root: move.Raw(path.Dir(string(s.Root)))}
-		one.FS, one.Root = "", ""
+	if !slices.ContainsFunc(s.Parts, func(p Part) bool { return p.Root == "/" || path.Base(string(p.Root)) != base }) {
+		up.Parts, one.Parts = slices.Clone(s.Parts), nil
+		for i := range up.Parts {
+			up.Parts[i].Root = move.Raw(path.Dir(string(up.Parts[i].Root)))
+		}
 	}
 	if path.Base(string(s.Name)) == base {
 		up.Name, one.Name = move.Raw(path.Dir(string(s.Name))), ""
@@ -220,8 +222,11 @@ func (s *Spot) down(one step) Spot {
 	if len(s.Shared) > 0 {
 		out.Shared = slices.Concat(one.Shared, s.Shared)
 	}
-	if out.FS == "" && s.FS != "" {
-		out.FS, out.Root = s.FS, below(s.Root)
+	if len(out.Parts) == 0 && len(s.Parts) > 0 {
+		out.Parts = slices.Clone(s.Parts)
+		for i := range out.Parts {
+			out.Parts[i].Root = below(out.Parts[i].Root)
+		}
 	}
 	if out.Name == "" && s.Name != "" {
 		out.Name = below(s.Name)
@@ -273,7 +278,10 @@ func (s *Spots) UnmarshalJSON(b []byte) error {
 
 // wide is about how many bytes it takes.
 func (s *Spot) wide() int {
-	n := len(s.Kernel) + len(s.Path) + len(s.Root) + len(s.Name) + len(s.FS)
+	n := len(s.Kernel) + len(s.Path) + len(s.Name)
+	for _, p := range s.Parts {
+		n += len(p.FS) + len(p.Root) + len(p.Shared)
+	}
 	for _, x := range [][]string{s.Nodes, s.Shared} {
 		n += 16 * len(x)
 	}

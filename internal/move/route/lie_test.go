@@ -16,7 +16,7 @@ const lieRoom = 256 << 10
 // deep is a directory as Spots finds one.
 func deep(dir, name string, i int) Spot {
 	at := dir + "/" + name
-	s := Spot{Name: move.Raw(at), Own: move.Raw(name), Kernel: "9a3a2f10-5f0e-4a41-9b5b-1f0c6a8e7d22", Path: move.Raw(at), Part: Part{FS: "259:2", Root: move.Raw("/@data" + at)}}
+	s := Spot{Name: move.Raw(at), Own: move.Raw(name), Kernel: "9a3a2f10-5f0e-4a41-9b5b-1f0c6a8e7d22", Path: move.Raw(at), Parts: []Part{{FS: "259:2", Root: move.Raw("/@data" + at)}}}
 	s.Nodes = append(s.Nodes, fmt.Sprintf("259:2:%d", 1<<30+i))
 	for n := range strings.Count(dir, "/") {
 		s.Nodes = append(s.Nodes, fmt.Sprintf("259:2:%d", 256+n))
@@ -69,13 +69,14 @@ func TestOddSpotsAreReadAsTheyWere(t *testing.T) {
 	k := "k"
 	for _, s := range []Spot{
 		{},
-		{Name: "/", Kernel: k, Path: "/", Nodes: []string{"1"}, Part: Part{FS: "8:1", Root: "/"}},
-		{Name: "/t", Own: "t", Kernel: k, Path: "/t", Nodes: []string{"2", "1"}, Part: Part{FS: "8:1", Root: "/t"}},
-		{Name: "/a/mnt", Own: "mnt", Kernel: k, Path: "/a/mnt", Nodes: []string{"3", "2", "1"}, Part: Part{FS: "8:2", Root: "/"}},
+		{Name: "/", Kernel: k, Path: "/", Nodes: []string{"1"}, Parts: []Part{{FS: "8:1", Root: "/"}}},
+		{Name: "/t", Own: "t", Kernel: k, Path: "/t", Nodes: []string{"2", "1"}, Parts: []Part{{FS: "8:1", Root: "/t"}}},
+		{Name: "/a/mnt", Own: "mnt", Kernel: k, Path: "/a/mnt", Nodes: []string{"3", "2", "1"}, Parts: []Part{{FS: "8:2", Root: "/"}}},
 		{Name: "/a/link", Own: "link", Kernel: k, Path: "/b/c", Nodes: []string{"3", "2", "1"}},
-		{Name: "/a/c", Own: "", Kernel: k, Path: "/a/c", Nodes: []string{"3", "2", "1"}, Part: Part{FS: "8:2", Root: "/x"}},
-		{Name: "/a/f", Own: "f", File: true, Kernel: k, Path: "/a", Nodes: []string{"3", "1"}, Part: Part{FS: "8:2", Root: "/a"}},
-		{Name: "/n/a/b", Own: "b", Kernel: k, Path: "/n/a/b", Nodes: []string{"9", "8", "7", "1"}, Shared: []string{"nfs 9", "nfs 8", "nfs 7"}, Part: Part{FS: "0:5 n:/", Root: "/a/b"}, Below: []Part{{FS: "1", Root: "/", At: "x"}}},
+		{Name: "/a/c", Own: "", Kernel: k, Path: "/a/c", Nodes: []string{"3", "2", "1"}, Parts: []Part{{FS: "8:2", Root: "/x"}}},
+		{Name: "/a/f", Own: "f", File: true, Kernel: k, Path: "/a", Nodes: []string{"3", "1"}, Parts: []Part{{FS: "8:2", Root: "/a"}}},
+		{Name: "/n/a/b", Own: "b", Kernel: k, Path: "/n/a/b", Nodes: []string{"9", "8", "7", "1"}, Shared: []string{"nfs 9", "nfs 8", "nfs 7"}, Parts: []Part{{FS: "0:5 n:/", Root: "/a/b"}}, Below: []Part{{FS: "1", Root: "/", At: "x"}}},
+		{Name: "/m/d", Own: "d", Kernel: k, Path: "/m/d", Nodes: []string{"10", "1"}, Parts: []Part{{FS: "0:9", Root: "/d"}, {FS: "8:1", Root: "/up/d"}}},
 		{Name: "/n/\xff/b", Own: "b", Path: "/n/\xff/b", Nodes: []string{"9", "8", "1"}, Shared: []string{"nfs 9"}},
 		{Path: "no/root", Nodes: []string{"9", "8"}},
 	} {

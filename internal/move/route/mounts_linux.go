@@ -52,12 +52,18 @@ func (l *looker) lower(m kernel.MountNode, rest string) (out []Part) {
 	return out
 }
 
+// layersMost is how deep overlays lie in overlays that are looked at: the name of a layer may also lead into the
+// overlay itself, which may lie over it.
+const layersMost = 4
+
 // layer are a path of an overlay as a directory of the file system that one layer is of; none where the
 // layer is not to be reached by its name, as from within a container.
 func (l *looker) layer(dir, rest string) []Part {
-	if !path.IsAbs(dir) {
+	if !path.IsAbs(dir) || l.layers == layersMost {
 		return nil
 	}
+	l.layers++
+	defer func() { l.layers-- }()
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil

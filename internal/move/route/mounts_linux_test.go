@@ -5,6 +5,8 @@ import (
 	"maps"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"linerate/internal/kernel"
 )
 
@@ -63,5 +65,26 @@ func TestHiddenMountsAreNotBelow(t *testing.T) {
 	want := map[string]string{"0:43": "a", "0:44": "a/b", "0:46": "d", "0:47": "d/e"}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// The name of an overlay's layer may lead into the overlay itself: that is looked at a few times, and no more.
+func TestAnOverlayOverItsOwnLayerHasAnEnd(t *testing.T) {
+	dir := t.TempDir()
+	var st unix.Stat_t
+	l := newLooker()
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	m, known := l.mountOf(fd)
+	if err := unix.Fstat(fd, &st); err != nil || !known {
+		t.Skipf("skipped: the mount of %s is not known: %v", dir, err)
+	}
+	m.Type, m.Options = "overlay", map[string]string{"upperdir": dir}
+	l.mounts[m.ID] = m
+	if got := len(l.parts(m, "x")); got != layersMost+1 {
+		t.Errorf("%d parts, want %d", got, layersMost+1)
 	}
 }

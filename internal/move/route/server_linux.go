@@ -65,7 +65,10 @@ func signOf(m kernel.MountNode, server string) string {
 	if err != nil || dev != m.Dev {
 		return "" // another one lies there by now
 	}
-	return shared(fd, server, m, m.Point, &st)
+	if strings.HasPrefix(m.Type, "nfs") {
+		return shared(fd, server, "", false, &st)
+	}
+	return shared(fd, server, volumeOf(fd, m), inSnapshot(m, m.Point), &st)
 }
 
 // statOf is what shared asks of an open directory.
@@ -74,20 +77,25 @@ func statOf(fd int) (st unix.Statx_t, err error) {
 }
 
 // shared is what the server of a mount knows a directory of it by: of NFS its file handle, of SMB volume,
-// inode and time of birth. at is its path, without links.
-func shared(fd int, server string, m kernel.MountNode, at string, st *unix.Statx_t) string {
-	if strings.HasPrefix(m.Type, "nfs") {
+// inode and time of birth.
+func shared(fd int, server, volume string, snapshot bool, st *unix.Statx_t) string {
+	if volume == "" {
 		h, _, err := unix.NameToHandleAt(fd, "", unix.AT_EMPTY_PATH)
 		if err != nil {
 			return ""
 		}
 		return fmt.Sprintf("nfs %s %d %s", server, h.Type(), hex.EncodeToString(h.Bytes()))
 	}
+	return smbSign(server, volume, snapshot, st)
+}
+
+// volumeOf is the volume of an open directory on a mount of SMB, which takes a request.
+func volumeOf(fd int, m kernel.MountNode) string {
 	var fs unix.Statfs_t
 	if unix.Fstatfs(fd, &fs) != nil {
 		fs.Fsid = unix.Fsid{} // the share tells the volume then
 	}
-	return smbSign(server, volume(m, fs.Fsid), inSnapshot(m, at), st)
+	return volume(m, fs.Fsid)
 }
 
 func smbSign(server, volume string, snapshot bool, st *unix.Statx_t) string {

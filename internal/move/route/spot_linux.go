@@ -19,6 +19,7 @@ import (
 type looker struct {
 	kernel string
 	mounts map[int]kernel.MountNode
+	layers int // of overlays within overlays that are being looked at
 	order  []kernel.MountNode
 	reads  bool            // what it looks at is a source
 	gone   map[string]bool // servers that did not answer
@@ -157,7 +158,11 @@ func walked(fd int, at string) string {
 func (l *looker) climb(fd int, m kernel.MountNode, s *Spot) error {
 	defer func() { _ = unix.Close(fd) }() // only a place to walk from
 	at := string(s.Path)
-	for first, share := true, l.server(m); ; first = false {
+	share, volume := l.server(m), ""
+	if share != "" && !strings.HasPrefix(m.Type, "nfs") {
+		volume = volumeOf(fd, m)
+	}
+	for first := true; ; first = false {
 		st, err := statOf(fd)
 		if err != nil {
 			if first {
@@ -177,7 +182,7 @@ func (l *looker) climb(fd int, m kernel.MountNode, s *Spot) error {
 			}
 		}
 		if share != "" {
-			s.Shared = append(s.Shared, shared(fd, share, m, at, &st))
+			s.Shared = append(s.Shared, shared(fd, share, volume, inSnapshot(m, at), &st))
 		}
 		up, err := unix.Openat(fd, "..", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		if err != nil {

@@ -289,7 +289,10 @@ func (e *liveEnd) add(a arrival) {
 			e.memory.keep(e.window.Newest())
 		}
 	default:
-		e.lost, e.lostAt = a.lost, a.at
+		if e.lost == nil { // each try that fails says so anew
+			e.lostAt = a.at
+		}
+		e.lost = a.lost
 		e.memory.giveUp() // what the host had kept is gone
 	}
 }

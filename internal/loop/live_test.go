@@ -113,6 +113,10 @@ func TestLiveEndShowsWhatIsOldAsOld(t *testing.T) {
 	if j, _ := e.unfit(end + 2*time.Second); j.State != watch.Lost || j.Why != "lost 2s ago, and tried again: connection reset" {
 		t.Errorf("%+v", j)
 	}
+	e.add(arrival{at: end + 3*time.Second, lost: errors.New("connection refused")})
+	if j, _ := e.unfit(end + 5*time.Second); j.Why != "lost 5s ago, and tried again: connection refused" {
+		t.Errorf("after another try: %+v", j)
+	}
 	e.add(arrival{facts: &model.Facts{}})
 	if got := state(end); got != watch.Starting {
 		t.Errorf("after it was reached again %s", got)

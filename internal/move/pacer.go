@@ -44,7 +44,9 @@ func (p *Pacer) Wait(ctx context.Context, n int) error {
 func (p *Pacer) take(now time.Time, n int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if least := now.Add(-mostUnused); p.due.Before(least) {
+	if least := now.Add(-mostUnused); p.due.IsZero() {
+		p.due = now // nothing is late yet
+	} else if p.due.Before(least) {
 		p.due = least
 	}
 	wait := p.due.Sub(now)

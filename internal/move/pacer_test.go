@@ -13,9 +13,9 @@ func TestAPacerHoldsTheRate(t *testing.T) {
 		after []time.Duration // since start
 		wait  time.Duration   // of the last
 	}{
-		"the first goes at once":       {[]time.Duration{0}, -mostUnused},
-		"each waits for those before":  {[]time.Duration{0, 0, 0}, 2*time.Second - mostUnused},
-		"late data are made up for":    {[]time.Duration{0, 1050 * time.Millisecond, 2 * time.Second}, -mostUnused / 2},
+		"the first goes at once":       {[]time.Duration{0}, 0},
+		"each waits for those before":  {[]time.Duration{0, 0, 0}, 2 * time.Second},
+		"late data are made up for":    {[]time.Duration{0, 1050 * time.Millisecond, 1900 * time.Millisecond}, 100 * time.Millisecond},
 		"a pause of an hour is no due": {[]time.Duration{0, time.Hour, time.Hour}, time.Second - mostUnused},
 	} {
 		p := NewPacer(1000)
